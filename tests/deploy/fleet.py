@@ -8,8 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from tests.profile.examples import SMALL
+from tuner.deploy.host_profile import PlannedProfile
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.plan import DeployPlan, EngineChange, HostChange, digest_of
+from tuner.deploy.objects import EngineChange
+from tuner.deploy.plan import DeployPlan, HostChange, digest_of
 from tuner.deploy.target import Candidate, Facts, Tell, Undone
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.errors import JobFailed
@@ -154,8 +156,8 @@ class Holding(EngineClient):
 def plan_of(*names: str) -> DeployPlan:
     """New files for these hosts, and a template that was there before and another that was not."""
     changes = (
-        EngineChange("template syslog", TEMPLATE, AFTER, BEFORE, "-1\n+2\n"),
-        EngineChange("template logs", "/_index_template/logs", AFTER, None, "+2\n"),
+        EngineChange(TEMPLATE, BEFORE, AFTER, "template syslog", "-1\n+2\n"),
+        EngineChange("/_index_template/logs", None, AFTER, "template logs", "+2\n"),
     )
     hosts = (
         HostChange(
@@ -164,4 +166,4 @@ def plan_of(*names: str) -> DeployPlan:
         )
         for name in names
     )  # fmt: skip
-    return DeployPlan("small.yaml", SMALL, (), None, tuple(hosts), None, changes)
+    return DeployPlan(PlannedProfile("small.yaml", SMALL), tuple(hosts), None, changes)

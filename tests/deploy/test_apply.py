@@ -10,9 +10,17 @@ import pytest
 from tests.deploy.fleet import AFTER, BEFORE, CONF, NEW, OLD, TEMPLATE, Fleet, Holding, plan_of
 from tests.profile.examples import SMALL, small
 from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entrance_of
-from tuner.deploy.intents import Beginning, Intents, Put, Touched, left_intents, new_intents
+from tuner.deploy.host_profile import PlannedProfile
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.recover import confirm, recover
+from tuner.deploy.journal import (
+    Beginning,
+    Intents,
+    Touched,
+    confirm,
+    left_intents,
+    new_intents,
+    recover,
+)
 from tuner.engine.client import JSON
 from tuner.errors import GuardrailBreached, JobFailed, TuneError, Unreachable
 from tuner.host.lock import state_folder
@@ -25,7 +33,7 @@ SURE = ApplyOptions(event_within_s=0.01)
 def fleet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fleet:
     fleet = Fleet()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    for module in ("apply", "recover"):
+    for module in ("apply", "journal"):
         monkeypatch.setattr(f"tuner.deploy.{module}.RemoteHost", fleet.connect)
     return fleet
 
@@ -39,7 +47,7 @@ def objects() -> dict[str, JSON]:
 def engine(fleet: Fleet, objects: dict[str, JSON], monkeypatch: pytest.MonkeyPatch) -> Holding:
     engine = Holding(fleet, objects)
     clients = {"http://engine.invalid": engine}
-    monkeypatch.setattr("tuner.deploy.recover.client_for", lambda url, _: clients[url])
+    monkeypatch.setattr("tuner.deploy.journal.client_for", lambda url, _: clients[url])
     return engine
 
 
@@ -70,7 +78,7 @@ def confirmed(said: list[str] | None = None) -> int:
 def test_what_an_apply_is_about_is_for_its_owner_alone(fleet: Fleet) -> None:
     """The profile is in it, with the files of its base and what the engine had."""
     with new_intents() as intents:
-        intents.note(Beginning("it", "small.yaml", SMALL, (), None))
+        intents.note(Beginning(PlannedProfile("small.yaml", SMALL), None))
         modes = [path.stat().st_mode & 0o777 for path in (intents.path, intents.path.parent)]
     assert modes == [0o600, 0o700]
     assert fleet.steps == []
@@ -80,7 +88,7 @@ def applied(
     engine: Holding | None, *hosts: str, manner: ApplyOptions = PLAIN
 ) -> dict[str, HostOutcome]:
     with new_intents() as intents:
-        intents.note(Beginning("it", "small.yaml", SMALL, (), "http://engine.invalid"))
+        intents.note(Beginning(PlannedProfile("small.yaml", SMALL), "http://engine.invalid"))
         plan = plan_of(*hosts)
         outcomes = Apply(plan, engine, intents, manner, lambda _: None).run()
     return {one.name: one for one in outcomes}
@@ -233,7 +241,7 @@ def test_the_event_goes_in_where_those_of_others_do(
 ) -> None:
     listening = SMALL.replace("port: 10514", f'port: 10514, address: "{given}"')
     with new_intents() as intents:
-        plan = replace(plan_of("a"), text=listening)
+        plan = replace(plan_of("a"), profile=PlannedProfile("small.yaml", listening))
         Apply(plan, engine, intents, SURE, lambda _: None).run()
     assert fleet.events == [(address, 10514, "tcp")]
 
@@ -341,7 +349,7 @@ def test_before_anything_is_touched_the_journal_says_so(fleet: Fleet, engine: Ho
     applied(engine, "a")
     for host, step, written in seen:
         if step == f"PUT {TEMPLATE}":
-            assert Put(TEMPLATE, BEFORE, AFTER) in written
+            assert plan_of("a").objects[0] in written
         if (host, step) == ("a", "apply"):
             assert written[-1] == Touched(plan_of("a").hosts[0].machine, (CONF,))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.deploy.host_profile import HostProfile, host_profile
+from tuner.deploy.host_profile import HostProfile, PlannedProfile, host_profile
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.plan import DeployPlan, host_change, read_plan, saved, unfit
 from tuner.deploy.target import Facts
@@ -77,12 +77,14 @@ def test_what_the_host_has_already_is_not_replaced(own: HostProfile) -> None:
 def test_a_plan_keeps_bytes_that_are_no_utf_8(own: HostProfile, copied: Path) -> None:
     loaded = load_profile(copied / "prod.yaml")
     change = host_change(own, facts(THERE))
-    plan = DeployPlan(str(loaded.path), loaded.text, (), loaded.beside, (change,))
+    plan = DeployPlan(PlannedProfile(str(loaded.path), loaded.text, (), loaded.beside), (change,))
     read = read_plan(saved(plan), "plan.json")
     assert read == plan
     (copied / "files/etc/rsyslog.conf").unlink()
     assert read is not None
-    assert read.loaded.profile == loaded.profile, "as it was planned, whatever became of the files"
+    assert read.profile.loaded.profile == loaded.profile, (
+        "as it was planned, whatever became of the files"
+    )
 
 
 @pytest.mark.parametrize(

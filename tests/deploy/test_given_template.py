@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.deploy.difference import ClusterObject, compare
+from tuner.deploy.objects import ClusterObject, compare
 from tuner.deploy.plan import engine_changes
 from tuner.engine.client import JSON, EngineClient, at
 from tuner.errors import Refused

@@ -97,7 +97,7 @@ def test_a_yaml_of_ansibles_is_told_from_ours(tmp_path: Path) -> None:
     with pytest.raises(BadUsage, match=r"finds no host in .*: write some below the hosts of"):
         load_inventory(written(tmp_path, "all: {}\n"))
     wrong = YAML.replace("unit: syslog", "unity: syslog")
-    with pytest.raises(BadProfile, match=r"web1\.service\.unity"):
+    with pytest.raises(BadProfile, match=r"no key unity in hosts\.web1\.service"):
         load_inventory(written(tmp_path, wrong))
 
 

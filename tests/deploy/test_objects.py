@@ -7,8 +7,8 @@ import pytest
 from tests.deploy.fleet import AFTER, BEFORE, TEMPLATE, Fleet, Holding
 from tests.measure.test_watch import Script
 from tests.profile.examples import small
-from tuner.deploy.intents import Put
-from tuner.deploy.objects import awaited, bring_back, findable
+from tuner.deploy.apply import awaited, findable
+from tuner.deploy.objects import EngineChange, bring_back
 from tuner.engine.client import JSON, EngineRefused
 
 FIRST = "/logs-000001"
@@ -21,8 +21,8 @@ def brought_back(
     """What was done twice, and what was said."""
     fleet = Fleet()
     engine = Holding(fleet, objects)
-    said = bring_back(engine, Put(path, before, put))
-    assert bring_back(engine, Put(path, before, put)) == said
+    said = bring_back(engine, EngineChange(path, before, put))
+    assert bring_back(engine, EngineChange(path, before, put)) == said
     return fleet, said or ""
 
 
@@ -93,7 +93,9 @@ class Unrefreshed(Holding):
 def test_an_index_with_events_that_were_not_refreshed_yet_stays() -> None:
     objects: dict[str, JSON] = {FIRST: OURS, f"{FIRST}/_count": {"count": 0}}
     engine = Unrefreshed(Fleet(), objects)
-    assert bring_back(engine, Put(FIRST, None, {})) == "logs-000001 holds 1 events and stays"
+    assert (
+        bring_back(engine, EngineChange(FIRST, None, {})) == "logs-000001 holds 1 events and stays"
+    )
     assert FIRST in objects
 
 
@@ -161,7 +163,7 @@ def test_an_event_is_searched_for_again_and_again_until_the_time_is_up(
     patience_s: float, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the fields that hold it, once what came is searchable."""
-    monkeypatch.setattr("tuner.deploy.objects.time", Script())
+    monkeypatch.setattr("tuner.host.process.time", Script())
     engine = Late(4)
     assert awaited(engine, small(), "mark7", patience_s) is found
     refreshed, searched = engine.asked[:2]

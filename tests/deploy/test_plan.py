@@ -14,9 +14,9 @@ from tests.deploy.fleet import AFTER, BEFORE, TEMPLATE, plan_of
 from tests.profile.examples import SMALL, small
 from tests.profile.test_base import loaded as base_profile
 from tuner.deploy.apply import entrance_of
-from tuner.deploy.difference import ClusterObject
 from tuner.deploy.host_profile import HostProfile, for_host, host_profile, needs_of
 from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.objects import ClusterObject
 from tuner.deploy.plan import (
     DeployPlan,
     engine_changes,
@@ -196,7 +196,7 @@ def held(plan: DeployPlan, monkeypatch: pytest.MonkeyPatch, **templates: JSON) -
     """Ask whether the engine is as it was planned for, where it has these index templates."""
     there = [SimpleNamespace(name=name, body=body) for name, body in templates.items()]
     monkeypatch.setattr(
-        "tuner.deploy.plan.installed_templates", lambda client: there if client is CLIENT else []
+        "tuner.deploy.objects.installed_templates", lambda client: there if client is CLIENT else []
     )
     require_same_engine(plan, CLIENT)
 

@@ -8,14 +8,14 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.queues import (
+from tuner.deploy.target import RemoteHost
+from tuner.deploy.verify import (
     block_of,
     figures_note,
-    figures_text,
+    last_round,
     movement_note,
     stranded_files,
 )
-from tuner.deploy.target import RemoteHost
 from tuner.profile.model import Profile
 
 HERE = RemoteHost(InventoryHost("here", "local://"))
@@ -26,9 +26,9 @@ ACTION = "{name}: origin=core.action processed=9 failed={failed} suspended=0 "
 def written(name: str, size: int, took: int, lost: int, failed: int, at_s: int = 3) -> str:
     """The figures of an output and its queue."""
     lines = (
+        "main Q: origin=core.queue size=1 enqueued=2 full=0 discarded.full=0 ",
         QUEUE.format(name=name, size=size, took=took, lost=lost),
         ACTION.format(name=name, failed=failed),
-        "main Q: origin=core.queue size=1 enqueued=2 full=0 discarded.full=0 ",
     )
     return "".join(f"Mon Nov 23 09:18:{at_s:02} 2026: {line}\n" for line in lines)
 
@@ -44,29 +44,31 @@ def profile_of(log: Path) -> Profile:
     )
 
 
-def test_only_queues_of_the_profile_count(tmp_path: Path) -> None:
+def said_of(log: Path) -> str:
+    return figures_note(HERE, profile_of(log))
+
+
+def test_only_the_last_round_counts(tmp_path: Path) -> None:
     """A host that ran another configuration a minute ago has its figures in the file, too."""
     log = tmp_path / "figures"
-    profile = profile_of(log)
-    assert figures_note(HERE, profile) == f"here: no figures of its queues in {log}"
+    assert said_of(log) == f"here: no figures of its queues in {log}"
     old = written("old", 7, 70, 77, 777)
-    log.write_text(old + written("all", 49_000, 50_000, 6, 5), encoding="utf-8")
-    assert figures_note(HERE, profile) == (
-        "here: main Q holds 1 of 100,000; all queue holds 49,000 of 50,000; discarded.full 6; "
-        "failed 5 in all"
+    log.write_text(old + written("all", 300, 50_000, 0, 0, at_s=4), encoding="utf-8")
+    assert said_of(log) == (
+        "here: Nothing wrong in this one round: 2 events came into the queues, no queue above "
+        "0.6 %, nothing discarded."
     )
 
 
-def test_what_a_queue_has_on_disk_is_told(tmp_path: Path) -> None:
+def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     log = tmp_path / "figures"
-    part = (
-        "Mon Nov 23 09:18:03 2026: all queue[DA]: origin=core.queue size=7 disk.usage=3221225472 \n"
+    part = "Mon Nov 23 09:18:03 2026: all queue[DA]: origin=core.queue size=7 enqueued=9 \n"
+    log.write_text(written("all", 2, 9, 6, 0) + part, encoding="utf-8")
+    assert said_of(log) == (
+        "here: 2 findings (1 lost, 1 late); 2 events came into the queues. queue full: events "
+        "discarded: all queue (6 events lost; certain). events wait on disk: all queue[DA] (at "
+        "least 7 events late; certain). See diagnose --host here."
     )
-    log.write_text(written("all", 2, 9, 0, 0) + part, encoding="utf-8")
-    said = figures_note(HERE, profile_of(log))
-    assert "all queue holds 2 of 50,000 and 7 on disk (3,072.0 MiB);" in said
-    log.write_text(written("all", 2, 9, 0, 0) + part.replace("size=7", "size=0"), "utf-8")
-    assert "on disk" not in figures_note(HERE, profile_of(log))
 
 
 NEW, OLD, OLD_LAYOUT = "q.segq", "q.qi", "of the old layout"
@@ -105,15 +107,11 @@ def test_what_the_process_before_counted_is_no_movement(tmp_path: Path) -> None:
     log = tmp_path / "figures"
     profile = profile_of(log)
     log.write_text(written("all", 0, 12, 0, 0), encoding="utf-8")
-    before = figures_text(HERE, profile)
-    still = QUEUE.format(name="all", size=0, took=0, lost=0)
-    with log.open("a", encoding="utf-8") as file:
-        file.write(f"Mon Nov 23 09:18:04 2026: {still}\n")
-        file.write("Mon Nov 23 09:18:04 2026: main Q: origin=core.queue size=0 enqueued=0 \n")
-    assert movement_note(HERE, profile, before) == "here: no queue moves yet: nothing came in"
+    before = last_round(HERE, profile)
+    assert movement_note(HERE, profile, before) == f"here: no figures of its queues in {log}"
     with log.open("a", encoding="utf-8") as file:
         file.write(written("all", 1, 1234, 0, 0, at_s=5))
     assert movement_note(HERE, profile, before) == (
-        "here: queues move: main Q took 2; all queue took 1,234; main Q holds 1 of "
-        "100,000; all queue holds 1 of 50,000; discarded.full 0; failed 0"
+        "here: Nothing wrong in this one round: 2 events came into the queues, no queue above "
+        "0.0 %, nothing discarded."
     )

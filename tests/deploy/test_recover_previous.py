@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 from tests.deploy.fleet import AFTER, BEFORE, TEMPLATE, Fleet, Holding
 from tests.profile.examples import SMALL
 from tuner.cli.commands import app
-from tuner.deploy.intents import Put
-from tuner.deploy.recover import objects_before
+from tuner.deploy.objects import EngineChange
+from tuner.deploy.plan import objects_before
 from tuner.errors import JobFailed, Locked, Refused
 from tuner.profile.edit import edit
 
@@ -205,7 +205,10 @@ def test_a_host_with_a_later_apply_of_another_machine_is_left_alone(
 
 def test_the_engines_objects_are_brought_back_unless_they_are_new_or_changed() -> None:
     said: list[str] = []
-    puts = [Put(TEMPLATE, BEFORE, AFTER), Put("/_index_template/logs", None, AFTER)]
+    puts = [
+        EngineChange(TEMPLATE, BEFORE, AFTER),
+        EngineChange("/_index_template/logs", None, AFTER),
+    ]
     engine = Holding(Fleet(), {TEMPLATE: AFTER, "/_index_template/logs": AFTER})
     (change,) = objects_before(puts, engine, said.append)
     assert (change.path, change.body, change.before) == (TEMPLATE, BEFORE, AFTER)

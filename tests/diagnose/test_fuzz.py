@@ -8,6 +8,7 @@ import random
 import time
 
 import pytest
+from pydantic_core import to_jsonable_python
 
 from tests.diagnose.logged import NAMES, settings_of, text_of
 from tests.diagnose.public import PUBLIC
@@ -19,7 +20,6 @@ from tuner.report.diagnosis import (
     diagnosis_blocks,
     diagnosis_json,
     diagnosis_report,
-    headline,
 )
 
 CASES = int(os.environ.get("FUZZ_CASES", "5000"))
@@ -63,8 +63,8 @@ def judged(number: int) -> None:
     hosts = diagnose(courses(rounds), settings)
     made = FilesDiagnosis((name,), hosts, (), ())
     list(diagnosis_blocks(made))
-    json.dumps(diagnosis_json(made), allow_nan=False)
-    assert all(headline(one) for one in made.findings)
+    json.dumps(to_jsonable_python(diagnosis_json(made)), allow_nan=False)
+    assert all(one.headline for one in made.findings)
     if hosts:
         diagnosis_report(made)
     took_s = time.process_time() - started

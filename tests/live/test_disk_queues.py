@@ -19,8 +19,8 @@ from tests.live.rsyslogs import SUITES
 from tests.profile.examples import SMALL
 from tests.shipped import at_hand, release_at_hand
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.queues import stranded_files
 from tuner.deploy.target import RemoteHost
+from tuner.deploy.verify import stranded_files
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version

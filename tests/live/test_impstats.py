@@ -26,7 +26,7 @@ from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink, parse_fault
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
-from tuner.modules.pstats import Snapshot, last_figures, snapshots
+from tuner.modules.pstats import snapshots
 from tuner.profile.model import Profile
 from tuner.render.engine_files import index_template
 
@@ -99,12 +99,9 @@ def test_every_format_that_rsyslogd_writes_is_read(
     output = {"name": "file", "type": "omfile", "file": f"{site.folder}/out", "queue": queue}
     asked = {"interval": 1, "log.file": str(path), "format": format_, "bracketing": bracketing}
 
-    def last() -> Snapshot | None:
-        return last_figures(path.read_text("utf-8")) if path.exists() else None
-
     def is_counted() -> bool:
-        found = last()
-        return found is not None and found.actions["file"].processed == EVENTS
+        found = snapshots(path.read_text("utf-8")) if path.exists() else ()
+        return bool(found) and found[-1].actions["file"].processed == EVENTS
 
     with site.running([output], {"impstats": asked, **RELEASE}):
         site.send([b"<13>Nov 21 06:30:00 web1 app: event"] * EVENTS)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import small
-from tuner.deploy.intents import Put
-from tuner.deploy.objects import bring_back, findable, put
-from tuner.deploy.plan import EngineChange, engine_changes
+from tuner.deploy.apply import findable
+from tuner.deploy.objects import EngineChange, bring_back, put
+from tuner.deploy.plan import engine_changes
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engines.release import Release
 from tuner.lint.load import load_profile
@@ -84,11 +84,11 @@ def test_all_kinds_of_objects_are_put_and_brought_back(
     assert changes(second, client) == ()
     for _ in range(2):
         for change in settings:
-            assert bring_back(client, Put(change.path, change.before, change.body)) is None
+            assert bring_back(client, change) is None
         assert changes(first, client) == ()
     for _ in range(2):
         for change in reversed(new):
-            assert bring_back(client, Put(change.path, change.before, change.body)) is None
+            assert bring_back(client, change) is None
     assert changes(first, client) == new
 
 
@@ -98,7 +98,7 @@ def test_what_is_not_ours_is_not_removed(
 ) -> None:
     release, client = each_engine
     client.request("PUT", f"/{name}-000001")
-    assert "is not ours" in str(bring_back(client, Put(f"/{name}-000001", None, {})))
+    assert "is not ours" in str(bring_back(client, EngineChange(f"/{name}-000001", None, {})))
     client.request("PUT", f"/_index_template/{name}", {"index_patterns": [f"{name}-*"]})
     _, foreign = engine_changes(profile_of(release, name, "5s"), client, None, take_over=False)
     assert "was not made by rsyslog-tune" in foreign[0]

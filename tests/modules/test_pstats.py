@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.modules.pstats import QueueCounters, last_figures, snapshots
+from tuner.modules.pstats import QueueCounters, snapshots
 from tuner.modules.stats_rounds import rounds
 
 EXAMPLES = sorted((Path(__file__).parent / "pstats").glob("*.txt"))
@@ -39,7 +39,6 @@ def test_a_round_of_every_release_and_format_is_read(path: Path, form: type[str]
     assert snapshot.actions["logs"].processed == 300
     assert snapshot.usage.utime_us + snapshot.usage.stime_us > 0
     assert snapshot.usage.maxrss_kib > 5000
-    assert last_figures(text) is not None
     assert len(rounds(text + second(text))) == 2
 
 
@@ -49,8 +48,6 @@ def test_what_only_newer_releases_count(path: Path) -> None:
     engine, is_new = one.omelasticsearch, path.stem.startswith("2610")
     assert (engine.requests is not None) == (engine.requests_ms is not None) == is_new
     assert (one.actions["logs"].batches is not None) == is_new
-    assert (one.queues["logs queue[DA]"].disk_bytes == 0) == is_new
-    assert one.queues["logs queue"].disk_bytes is None
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -61,16 +58,6 @@ def test_a_cut_end_costs_its_own_round_only(path: Path) -> None:
     for cut in (1, 6, 40, len(later) // 2, len(later) - 10):
         assert rounds(text + later[:-cut].rstrip("\n"))[:1] == whole, cut
         assert rounds(later[cut:] + text)[-1:] == whole, cut
-
-
-def test_the_last_figures_are_those_of_the_end() -> None:
-    """The beginning is cut, as the end of a long file begins."""
-    text = (EXAMPLES[0].parent / "2302-legacy.txt").read_text("utf-8")
-    later = text.replace("enqueued=300", "enqueued=777")
-    figures = last_figures((text + later)[40:])
-    assert figures is not None
-    assert figures.queues["main Q"].enqueued == 777
-    assert last_figures("") is None
 
 
 def test_counters_that_are_events_are_read_from_a_file_of_logs() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from pydantic_core import to_jsonable_python
 
 from tests.diagnose.logged import diagnosed, settings_of, text_of
 from tuner.diagnose.course import StepValues, courses
@@ -22,9 +23,7 @@ from tuner.report.diagnosis import (
     diagnosis_blocks,
     diagnosis_json,
     diagnosis_report,
-    events_text,
     output_rows,
-    verdict,
 )
 from tuner.report.page import page
 from tuner.report.sections import Table
@@ -43,12 +42,12 @@ def test_a_chart_shows_the_highest_of_each_part() -> None:
 
 
 def test_numbers_of_events_say_how_exact_they_are() -> None:
-    assert events_text(Events()) == events_text(Events(0)) == ""
-    assert events_text(Events(5, 5)) == "5 events"
-    assert events_text(Events(1, 1)) == "1 event"
-    assert events_text(Events(40)) == "at least 40 events"
-    assert events_text(Events(0, 19)) == "up to 19 events"
-    assert events_text(Events(6, 348)) == "6 to 348 events"
+    assert Events().text == Events(0).text == ""
+    assert Events(5, 5).text == "5 events"
+    assert Events(1, 1).text == "1 event"
+    assert Events(40).text == "at least 40 events"
+    assert Events(0, 19).text == "up to 19 events"
+    assert Events(6, 348).text == "6 to 348 events"
 
 
 def test_a_log_of_many_queues_shows_the_busiest() -> None:
@@ -96,7 +95,7 @@ def test_the_limit_of_open_files_is_shown_where_it_is_known() -> None:
 
 def test_json_is_json_whatever_was_found() -> None:
     for name in ("frozen-engine", "restarts", "in-band"):
-        text = json.dumps(diagnosis_json(made(name)), allow_nan=False)
+        text = json.dumps(to_jsonable_python(diagnosis_json(made(name))), allow_nan=False)
         assert json.loads(text)["hosts"][0]["findings"]
 
 
@@ -149,7 +148,7 @@ def test_a_part_of_the_counters_is_no_reason_for_a_zero(
     (host,) = diagnose(
         courses(StatsRound(10.0 * n, tuple(told)) for n in range(rounds)), Settings()
     )
-    verdict_of = verdict(host)
+    verdict_of = host.verdict
     assert "discarded" not in verdict_of or "core.queue:main Q" in objects
     if says is None:
         assert " 9 events" in verdict_of or "carried" in verdict_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -15,25 +14,26 @@ from tuner.cli.hosts import engine_url, machines_of
 from tuner.cli.options import duration_s
 from tuner.cli.profiles import form_of, load, templates_of
 from tuner.cli.usage import hosts as usage
-from tuner.deploy import recover as undo
+from tuner.deploy import journal
 from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entrance_of
-from tuner.deploy.host_profile import HostProfile, host_profile
-from tuner.deploy.intents import Beginning, Put, last_finished, left_intents, new_intents
+from tuner.deploy.host_profile import HostProfile, PlannedProfile, host_profile
 from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.journal import Beginning, last_finished, left_intents, new_intents
+from tuner.deploy.objects import EngineChange
 from tuner.deploy.plan import (
     DeployPlan,
-    EngineChange,
     HostChange,
     engine_changes,
     host_change,
+    hosts_before,
+    objects_before,
     read_plan,
     require_same_engine,
     saved,
     unfit,
 )
-from tuner.deploy.queues import figures_note
 from tuner.deploy.target import RemoteHost
-from tuner.deploy.verify import engine_drift, host_drift
+from tuner.deploy.verify import engine_drift, figures_note, host_drift
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.errors import BadUsage, DifferencesFound, JobFailed, Locked, Refused, TuneError
@@ -67,7 +67,7 @@ def apply(options: usage.ApplyArguments) -> None:
                 "a saved plan already says where and what: leave out --host, --inventory, "
                 "--fragment, --templates, --elasticsearch, --skip-engine and --plan-out"
             )
-        client = None if plan.url is None else client_for(plan.url, plan.loaded.profile)
+        client = None if plan.url is None else client_for(plan.url, plan.profile.loaded.profile)
         if client is not None:
             require_same_engine(plan, client)
     with contextlib.closing(client) if client is not None else contextlib.nullcontext():
@@ -123,20 +123,14 @@ def _planned(
                 refused += map(Refused, foreign)
             except Refused as bad:
                 refused.append(bad)
-    return DeployPlan(
-        str(loaded.path), loaded.text, loaded.layers, loaded.beside, changes,
-        None if client is None else client.url, objects,
-    )  # fmt: skip
+    profile = PlannedProfile(str(loaded.path), loaded.text, loaded.layers, loaded.beside)
+    return DeployPlan(profile, changes, None if client is None else client.url, objects)
 
 
 def _host_change(wanted: HostProfile, take_over: bool, refused: list[TuneError]) -> HostChange:
     machine = wanted.machine
     facts = RemoteHost(machine, wanted.files).facts(sockets_of(wanted.profile))
-    if facts.pending is not None:
-        raise Locked(
-            f"{machine.name} has an unfinished change by {facts.pending}: rsyslog-tune confirm "
-            "or recover ends it"
-        )
+    facts.require_finished(machine.name)
     refused += map(Refused, unfit(wanted, facts, take_over))
     return host_change(wanted, facts)
 
@@ -200,7 +194,7 @@ def _done(
     """Do it, with a journal, and say what became of each host.  Raises Locked where an apply
     before did not end."""
     is_event_sent = client is not None and options.event_within_s > 0
-    if is_event_sent and entrance_of(plan.loaded.profile) is None:
+    if is_event_sent and entrance_of(plan.profile.loaded.profile) is None:
         say("no event is sent: that needs an input of plain TCP or UDP, and a field to find it by")
     with left_intents() as left:
         if left:
@@ -209,14 +203,13 @@ def _done(
                 "rsyslog-tune confirm where it waits for that"
             )
     with new_intents() as intents:
-        title = f"{plan.profile} to {', '.join(plan.host_names)}"
-        intents.note(Beginning(title, plan.profile, plan.text, plan.layers, plan.url, plan.beside))
+        intents.note(Beginning(plan.profile, plan.url))
         return Apply(plan, client, intents, options, say).run()
 
 
 def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputFormat) -> None:
     """What became of each host, and what is left to do by hand."""
-    node = () if plan.url is None or plan.undoes else node_files(plan.loaded.profile)
+    node = () if plan.url is None or plan.undoes else node_files(plan.profile.loaded.profile)
     hosts = [
         {"name": host.name, "state": host.state.value, "reason": host.error and str(host.error)}
         for host in outcomes
@@ -240,7 +233,7 @@ def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputF
 def confirm(options: usage.ConfirmArguments) -> None:
     """Carry out `rsyslog-tune confirm`."""
     with left_intents() as left:
-        ended = undo.confirm(left)
+        ended = journal.confirm(left)
     if not ended.applies:
         raise JobFailed("nothing waits to be confirmed")
     print_result(options.output, "confirm", {"confirmed": ended.applies}, "\n".join(ended.lines))
@@ -258,7 +251,7 @@ def recover(options: usage.RecoverArguments) -> None:
     if options.yes or options.confirm_within is not None or options.serial != 1:
         raise BadUsage("--yes, --serial and --confirm-within need --previous")
     with left_intents() as left:
-        ended = undo.recover(left, machines, say)
+        ended = journal.recover(left, machines, say)
     nothing = "no unfinished apply was started from this machine"
     text = "\n".join(ended.lines) or (f"undone: {ended.applies}" if ended.applies else nothing)
     fields = {"undone": ended.applies, "hosts": dict(ended.hosts.values())}
@@ -268,7 +261,7 @@ def recover(options: usage.RecoverArguments) -> None:
 
 def _undo_finished(machines: tuple[InventoryHost, ...], options: usage.RecoverArguments) -> None:
     """Apply what was there before the last apply that was finished."""
-    began, client, puts, run = None, None, tuple[Put, ...](), None
+    began, client, puts, run = None, None, tuple[EngineChange, ...](), None
     if not machines:
         finished = last_finished()
         if finished is None:
@@ -277,18 +270,14 @@ def _undo_finished(machines: tuple[InventoryHost, ...], options: usage.RecoverAr
             )
         run, began, puts = finished.run, finished.beginning, finished.puts
         machines = tuple(touched.machine for touched in finished.touched)
-        client = undo.engine_of(began) if began is not None and puts else None
+        client = journal.engine_of(began) if began is not None and puts else None
     with contextlib.closing(client) if client is not None else contextlib.nullcontext():
         with working(f"asking {', '.join(host.name for host in machines) or 'the engine'}"):
-            changes = tuple(undo.hosts_before(machines, run, say))
-            objects = () if client is None else undo.objects_before(puts, client, say)
+            changes = tuple(hosts_before(machines, run, say))
+            objects = () if client is None else objects_before(puts, client, say)
         url = None if client is None else client.url
-        plan = DeployPlan("what was there before", "", (), None, changes, url, objects, undoes=True)
-        if began is not None:
-            plan = replace(
-                plan, profile=began.profile, text=began.text, layers=began.layers,
-                beside=began.beside,
-            )  # fmt: skip
+        profile = PlannedProfile("", "") if began is None else began.profile
+        plan = DeployPlan(profile, changes, url, objects, undoes=True)
         if not plan.diff:
             raise JobFailed("nothing can be put back")
         if began is None:

@@ -25,7 +25,7 @@ from tuner.render.tree import Status, require_ours, stale, states_of, unified, w
 from tuner.render.tree import diff as difference
 
 if TYPE_CHECKING:
-    from tuner.deploy.difference import ClusterObject
+    from tuner.deploy.objects import ClusterObject
 
 
 # What each host needs, by its name and by kind.
@@ -187,7 +187,7 @@ def _with_cluster(
     profile: Path, elasticsearch: str, site: Templates | None, output: OutputFormat
 ) -> None:
     # What asks an engine takes longer to import than a whole render.
-    from tuner.deploy.difference import comparable_template, compare
+    from tuner.deploy.objects import comparable_template, compare
     from tuner.engine.access import client_for
 
     wanted = load(profile).profile

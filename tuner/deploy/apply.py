@@ -9,16 +9,21 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from tuner.deploy.host_profile import for_host
-from tuner.deploy.intents import Intents, Put, Touched, Waiting
-from tuner.deploy.objects import awaited, bring_all_back, findable, put
+from tuner.deploy.journal import Intents, Touched, Waiting
+from tuner.deploy.objects import bring_all_back, put
 from tuner.deploy.plan import DeployPlan, HostChange, require_unchanged
-from tuner.deploy.queues import block_of, figures_text, movement_note, stranded_files
 from tuner.deploy.target import RemoteHost, Tell, Undone
-from tuner.engine.client import EngineClient
+from tuner.deploy.verify import block_of, last_round, movement_note, stranded_files
+from tuner.engine.client import EngineClient, EngineRefused, number_at
+from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, TuneError
+from tuner.host.process import wait_until
+from tuner.modules.field import DocumentField, Use
 from tuner.modules.input import EVERY_ADDRESS, LOOPBACK, Listener
+from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
 
+_POLL_S = 0.5
 _ANY_ADDRESS = {"0.0.0.0", "::", EVERY_ADDRESS}  # noqa: S104
 
 
@@ -97,7 +102,7 @@ class Apply:
         if self.client is None:
             return
         for change in self.plan.objects:
-            self.intents.note(Put(change.path, change.before, change.body))
+            self.intents.note(change)
             put(self.client, change.path, change.body)
             self.tell(f"engine: {change.name}")
 
@@ -114,7 +119,7 @@ class Apply:
         target = RemoteHost(change.machine, change.paths)
         profile = None
         if not self.plan.undoes:
-            profile = for_host(self.plan.loaded, change.machine).profile
+            profile = for_host(self.plan.profile.loaded, change.machine).profile
         try:
             facts = target.facts(())
             require_unchanged(change, facts)
@@ -125,7 +130,7 @@ class Apply:
         # Until more is known: an interrupt may come while it is restored, too.
         self._note(name, HostState.UNKNOWN)
         try:
-            figures = None if profile is None else figures_text(target, profile)
+            figures = () if profile is None else last_round(target, profile)
             target.apply(change.candidate, self.intents.run, self.options.confirm_within_s)
             version = "new" if profile is not None else "previous"
             self.tell(f"{name}: rsyslogd runs the {version} configuration")
@@ -251,3 +256,47 @@ def entrance_of(profile: Profile) -> Listener | None:
         and source.stream == profile.measured_stream
     )
     return next(plain, None)
+
+
+def findable(profile: Profile) -> tuple[str, ...]:
+    """The fields in which a search finds a word that is both the program and the message; what a
+    base writes may be any."""
+    if profile.base is not None:
+        return ("*",)
+    return tuple(
+        field.name
+        for output in profile.indexed
+        for field in fields_of(output)
+        if output.index.mapping is not MappingStyle.NONE
+        and (output.index.mapping is MappingStyle.DYNAMIC or _finds(field))
+    )
+
+
+def _finds(field: DocumentField) -> bool:
+    """A keyword holds all of a value: with the message comes a blank, with the tag a colon."""
+    if field.property == "programname" and Use.TERM in field.uses:
+        return True
+    is_text = bool({Use.FULL_TEXT, Use.PHRASE} & set(field.uses))
+    return is_text and field.property in {"programname", "syslogtag", "msg", "rawmsg"}
+
+
+def awaited(client: EngineClient, profile: Profile, mark: str, patience_s: float) -> bool:
+    """Whether the event marked so is found in an index of the profile's within so many seconds."""
+    return wait_until(lambda: _found(client, profile, mark), patience_s, _POLL_S)
+
+
+def _found(client: EngineClient, profile: Profile, mark: str) -> bool:
+    query = {"multi_match": {"query": mark, "fields": findable(profile), "lenient": True}}
+    pattern = ",".join(output.index.pattern for output in profile.indexed)
+    options = "ignore_unavailable=true&allow_no_indices=true"
+    try:
+        client.request("POST", f"/{pattern}/_refresh?{options}")
+        answer = client.request(
+            "POST", f"/{pattern}/_search?{options}", {"query": query, "size": 1}
+        )
+    except EngineRefused as refused:
+        # An index that is being made answers 503.
+        if refused.status not in {404, 503}:
+            raise
+        return False
+    return number_at(answer, "hits", "total", "value") > 0

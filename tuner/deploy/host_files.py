@@ -126,9 +126,9 @@ def _newest(logs: list[HostLog], host: Host, complain: Complain) -> tuple[HostLo
 
 def grown(host: Host, path: PurePath, for_s: float, complain: Complain) -> Iterator[Numbered]:
     """What is written to a file of counters during that time."""
-    before = _size(host, path)
+    before = counters_logs(host, path, complain)[-1].size
     time.sleep(for_s)
-    size = _size(host, path)
+    size = counters_logs(host, path, lambda _: None)[-1].size
     # It was rotated meanwhile where it is shorter.
     first = before if size >= before else 0
     return _lines(host, path, first, size, complain)
@@ -161,14 +161,6 @@ def _lines(
         first += number
     file = io.BufferedReader(io.BytesIO(content))
     return lines_in(file, f"{host.name}:{path}", complain, _MOST_BYTES)
-
-
-def _size(host: Host, path: PurePath) -> int:
-    answer = host.run(["stat", "-L", "-c", "%s", "--", str(path)])
-    text = answer.out.decode(errors="replace").strip()
-    if answer.code != 0 or not text.isdecimal() or len(text) > 20:
-        raise _unread(host, path, answer.err)
-    return int(text)
 
 
 def _unread(host: Host, path: PurePath, complaint: str) -> JobFailed:

@@ -6,13 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from tuner.deploy.inventory import InventoryHost
 from tuner.errors import BadProfile, BadUsage, Refused
 from tuner.lint.candidate import with_edits
-from tuner.lint.load import LoadedProfile
-from tuner.profile.model import BaseFiles, Profile
+from tuner.lint.load import LoadedProfile, parse_profile
+from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import (
     Artefact,
@@ -37,11 +38,6 @@ class HostProfile:
     places: Mapping[str, str]
 
     @property
-    def base(self) -> BaseFiles | None:
-        """What the profile is on top of."""
-        return self.profile.base
-
-    @property
     def files(self) -> dict[str, str]:
         """The texts by their paths on the host."""
         return {path: self.artefacts[name].text for name, path in self.places.items()}
@@ -55,6 +51,22 @@ class HostProfile:
     def mode(self) -> str:
         """The mode of a new file."""
         return "600" if any(artefact.private for artefact in self.artefacts.values()) else "644"
+
+
+@dataclass(frozen=True)
+class PlannedProfile:
+    """A profile as it was when an apply was planned: the file, its text, its layers, and the files
+    beside it."""
+
+    path: str
+    text: str
+    layers: tuple[tuple[str, str], ...] = ()
+    beside: tuple[tuple[str, str], ...] | None = None
+
+    @cached_property
+    def loaded(self) -> LoadedProfile:
+        """The profile, read anew."""
+        return parse_profile(self.text, self.path, self.layers, self.beside)
 
 
 def host_profile(

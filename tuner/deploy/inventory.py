@@ -15,13 +15,13 @@ from typing import Annotated, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from tuner.errors import BadProfile, BadUsage, Problem, ProgramMissing, Refused
+from tuner.errors import BadProfile, BadUsage, ProgramMissing, Refused
 from tuner.host.process import own_environment, run
 from tuner.host.programs import find
 from tuner.host.remote import check_address, written_address
 from tuner.lint.load import text_of
-from tuner.profile.source import Source, problem_at, read
-from tuner.profile.wording import WRONG_VALUE, problems_of
+from tuner.profile.source import Source, read
+from tuner.profile.wording import problems_of
 from tuner.reading import resolved
 from tuner.schema.scalars import Line
 from tuner.schema.section import Section
@@ -122,13 +122,16 @@ def load_inventory(path: Path) -> tuple[InventoryHost, ...]:
     text = text_of(path)
     if path.stat().st_mode & S_IWOTH:
         raise Refused(f"{path} can be written by others: chmod o-w {path}")
-    source = None if is_ansible(path, text) else read(text, str(path))
-    written = {"hosts": ansible_hosts(path)} if source is None else source.data
+    if is_ansible(path, text):
+        # It tells no places.
+        source = Source(str(path), "", {"hosts": ansible_hosts(path)}, {})
+    else:
+        source = read(text, str(path))
     try:
-        entries = Inventory.model_validate(written, by_alias=True, by_name=False).hosts
+        entries = Inventory.model_validate(source.data, by_alias=True, by_name=False).hosts
     except ValidationError as error:
-        raise BadProfile(_problems(error, source, path)) from None
-    if source is not None and source.problems:
+        raise BadProfile(source.problems + problems_of(error, source, Inventory)) from None
+    if source.problems:
         raise BadProfile(source.problems)
     return tuple(
         InventoryHost(
@@ -181,22 +184,6 @@ def _runs(machine: InventoryHost, profile: Path | None) -> bool:
     if profile is None or machine.profile is None:
         return True
     return resolved(machine.profile) == resolved(profile)
-
-
-def _problems(error: ValidationError, source: Source | None, path: Path) -> tuple[Problem, ...]:
-    """Where each stands; Ansible tells no places."""
-    if source is not None:
-        return source.problems + problems_of(error, source, Inventory)
-    return tuple(
-        problem_at(
-            str(path),
-            Source(str(path), "", None, {}).position(()),
-            f"{'.'.join(map(str, entry['loc'][1:]))}: "
-            + entry["msg"].removeprefix("Value error, "),
-            WRONG_VALUE,
-        )
-        for entry in error.errors(include_url=False)
-    )
 
 
 _LIMIT_S = 60.0

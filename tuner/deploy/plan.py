@@ -4,35 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from pydantic import TypeAdapter, ValidationError
 
-from tuner.deploy.difference import ClusterObject, compare
-from tuner.deploy.host_profile import HostProfile
+from tuner.deploy.host_profile import HostProfile, PlannedProfile
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.target import Candidate, Facts, file_diff
-from tuner.engine import normal
-from tuner.engine.client import JSON, EngineClient, at
-from tuner.engine.installed import (
-    alias_writes,
-    component_template,
-    installed_templates,
-    lifecycle_policy,
-    old_templates,
-    open_indices,
+from tuner.deploy.objects import (
+    ClusterObject,
+    EngineChange,
+    compare,
+    form_of,
+    means_same,
+    object_there,
+    unified_json,
 )
+from tuner.deploy.target import Candidate, Facts, RemoteHost, ReplacedFile, Tell, file_diff
+from tuner.engine import normal
+from tuner.engine.client import EngineClient, at
 from tuner.engine.owned import MANAGER
-from tuner.engines.release import Engine
 from tuner.errors import BadUsage, Refused
-from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.reading import json_of
 from tuner.render.artefacts import RSYSLOG, mark_of
 from tuner.render.templates import Templates
+from tuner.script.secrets import hidden
+from tuner.script.tokens import SURROGATES
 from tuner.writing import raw_of
 
 KIND = "apply-plan"
@@ -57,36 +56,17 @@ class HostChange:
 
 
 @dataclass(frozen=True)
-class EngineChange:
-    """An object of the engine: what is put at `path`, and what was there, None for nothing."""
-
-    name: str
-    path: str
-    body: JSON
-    before: JSON | None
-    diff: str
-
-
-@dataclass(frozen=True)
 class DeployPlan:
-    """All that one apply does; `text`, `layers` and `beside` are the profile's, `url` is the
-    engine's.  It may be one that `undoes` a run: of that the profile was."""
+    """All that one apply does; `url` is the engine's.  It may be one that `undoes` a run: of that
+    the profile was."""
 
-    profile: str
-    text: str
-    layers: tuple[tuple[str, str], ...]
-    beside: tuple[tuple[str, str], ...] | None
+    profile: PlannedProfile
     hosts: tuple[HostChange, ...]
     url: str | None = None
     objects: tuple[EngineChange, ...] = ()
     undoes: bool = False
-    schema: int = 2
+    schema: int = 3
     kind: str = KIND
-
-    @cached_property
-    def loaded(self) -> LoadedProfile:
-        """The profile as it was planned."""
-        return parse_profile(self.text, self.profile, self.layers, self.beside)
 
     @property
     def host_names(self) -> list[str]:
@@ -131,15 +111,20 @@ def read_plan(text: str, name: str) -> DeployPlan | None:
 
 def host_change(host: HostProfile, facts: Facts) -> HostChange:
     """What a rendered configuration changes on a host."""
-    live = {path: facts.live.get(path) for path in host.files}
-    new = {path: text for path, text in host.files.items() if live[path] != raw_of(text)}
-    diffs = (file_diff(host.machine, path, live[path], raw_of(text)) for path, text in new.items())
-    return HostChange(
-        machine=host.machine,
-        candidate=Candidate(tuple(new.items()), host.mode, sockets_of(host.profile)),
-        before=tuple(digest_of(live[path]) for path in new),
-        diff="".join(diffs),
+    live = facts.live
+    new = [(path, text) for path, text in host.files.items() if live.get(path) != raw_of(text)]
+    candidate = Candidate(tuple(new), host.mode, sockets_of(host.profile))
+    return _change(host.machine, candidate, facts)
+
+
+def _change(machine: InventoryHost, candidate: Candidate, facts: Facts) -> HostChange:
+    live = [(path, text, facts.live.get(path)) for path, text in candidate.files]
+    diffs = (
+        file_diff(machine, path, there, None if text is None else raw_of(text))
+        for path, text, there in live
     )
+    before = tuple(digest_of(there) for _, _, there in live)
+    return HostChange(machine, candidate, before, "".join(diffs))
 
 
 def engine_changes(
@@ -151,7 +136,7 @@ def engine_changes(
         return (), ()
     differing = [change for change in compare(profile, client, site) if change.differs]
     changes = (
-        EngineChange(change.name, change.path, change.body, change.before, change.unified())
+        EngineChange(change.path, change.before, change.body, change.name, change.unified())
         for change in differing
     )
     foreign = (_why_not_ours(change, take_over) for change in differing)
@@ -175,24 +160,6 @@ def require_same_engine(plan: DeployPlan, client: EngineClient) -> None:
             raise Refused(f"the engine changed since the plan: {change.name}: make a new one")
 
 
-def object_there(client: EngineClient, path: str, body: JSON) -> JSON | None:
-    """What is at `path` now, in the form of `EngineChange.before`; of settings those in `body`."""
-    place, _, name = path.rpartition("/")
-    if name == "_settings":
-        given = [normal.settings(item.settings) for item in open_indices(client, place[1:])]
-        return {key: given[0].get(key) for key in normal.settings(body)} if given else None
-    if place in {"/_index_template", "/_template"}:
-        templates = old_templates(client) if place == "/_template" else installed_templates(client)
-        return {item.name: item.body for item in templates}.get(name)
-    if place == "/_component_template":
-        return component_template(client, name)
-    if place:
-        is_ism = place.startswith("/_plugins/")
-        return lifecycle_policy(client, Engine.OPENSEARCH if is_ism else Engine.ELASTICSEARCH, name)
-    # The first index of an alias that rolls over.
-    return None if alias_writes(client, name.removesuffix("-000001")) is None else {}
-
-
 def unfit(host: HostProfile, facts: Facts, take_over: bool) -> Iterator[str]:
     """Why the host is not one for this profile, and which files are not ours to replace."""
     name, profile = host.machine.name, host.profile
@@ -213,7 +180,7 @@ def _unknown(host: HostProfile, facts: Facts) -> Iterator[str]:
     """Which files of the host are neither rendered by us nor, with a base, what the profile stands
     on, but for parameters that it changes."""
     name = host.machine.name
-    if host.base is None:
+    if host.profile.base is None:
         for path in host.files:
             live = facts.live.get(path)
             if live is not None and _MARK not in live:
@@ -222,7 +189,7 @@ def _unknown(host: HostProfile, facts: Facts) -> Iterator[str]:
                     "the host's own logs) would end: use --fragment, or --take-over to replace it"
                 )
         return
-    base = host.base.kept
+    base = host.profile.base.kept
     contents = {file: facts.live.get(path) for file, path in host.places.items()}
     missing = [host.places[file] for file, content in contents.items() if content is None]
     if missing:
@@ -257,10 +224,8 @@ def release_number(text: str) -> tuple[int, ...]:
 
 def _rank(path: str) -> int:
     """Policies, components, templates, then indices, the settings of open ones last."""
-    for number, start in enumerate(_ORDER):
-        if path.startswith(start):
-            return number
-    return len(_ORDER) + path.endswith("/_settings")
+    ranks = (number for number, start in enumerate(_ORDER) if path.startswith(start))
+    return next(ranks, len(_ORDER) + path.endswith("/_settings"))
 
 
 def _why_not_ours(differing: ClusterObject, take_over: bool) -> str | None:
@@ -281,3 +246,56 @@ def _why_not_ours(differing: ClusterObject, take_over: bool) -> str | None:
         f"{differing.name} was not made by rsyslog-tune (no _meta.managed_by): use --take-over to "
         "replace it"
     )
+
+
+def hosts_before(
+    machines: Iterable[InventoryHost], run: str | None, tell: Tell
+) -> Iterator[HostChange]:
+    """What each host had before the change that it kept last, or before that by `run`; `tell` takes
+    a sentence on a host without one.  Raises Refused where somebody changed a file since, and
+    Locked where a change is under way."""
+    for machine in machines:
+        previous = RemoteHost(machine).previous()
+        if previous is None:
+            tell(f"{machine.name}: left alone: it keeps nothing from before an apply")
+        elif run not in (None, previous.run):
+            tell(f"{machine.name}: left alone: the last apply that it kept is another one")
+        else:
+            yield _before(machine, previous.files)
+
+
+def _before(machine: InventoryHost, files: Sequence[ReplacedFile]) -> HostChange:
+    name = machine.name
+    facts = RemoteHost(machine, [file.path for file in files]).facts(())
+    facts.require_finished(name)
+    changed = [file.path for file in files if digest_of(facts.live.get(file.path)) != file.put]
+    if changed:
+        raise Refused(
+            f"{name}: {', '.join(changed)} changed since that apply: what was there before it is "
+            f"in {machine.paths.state}/deploy/previous; put back by hand what you need of it"
+        )
+    texts = [
+        (file.path, None if file.content is None else file.content.decode("utf-8", SURROGATES))
+        for file in files
+    ]
+    is_private = any(text and hidden(text) != text for _, text in texts)
+    return _change(machine, Candidate(tuple(texts), "600" if is_private else "644", ()), facts)
+
+
+def objects_before(
+    puts: Sequence[EngineChange], client: EngineClient, tell: Tell
+) -> tuple[EngineChange, ...]:
+    """What the engine had before; `tell` takes a sentence on what was new, and stays.  Raises
+    Refused where somebody changed an object since."""
+    changes = []
+    for put in reversed(puts):
+        name, live = put.path[1:], object_there(client, put.path, put.body)
+        if put.before is None:
+            tell(f"engine: {name} was new, and stays: delete it when no index needs it")
+        elif live is None or not means_same(put.path, live, put.body):
+            raise Refused(f"the engine's {name} changed since that apply: put it back by hand")
+        else:
+            form, body = form_of(put.path), normal.puttable(put.before)
+            diff = unified_json(name, form(live), form(body), "before")
+            changes.append(EngineChange(put.path, live, body, name, diff))
+    return tuple(changes)

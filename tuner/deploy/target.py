@@ -66,6 +66,14 @@ class Facts:
     opened: frozenset[str]
     taken: frozenset[str]
 
+    def require_finished(self, name: str) -> None:
+        """Raise Locked where a change on the host of that name is not finished."""
+        if self.pending is not None:
+            raise Locked(
+                f"{name} has an unfinished change by {self.pending}: rsyslog-tune confirm or "
+                "recover ends it"
+            )
+
 
 @dataclass(frozen=True)
 class Examined:

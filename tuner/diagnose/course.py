@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from statistics import median_low
 
 from tuner.diagnose.daemons import DISK_PART, OF_PROCESS, told_apart
 from tuner.modules.stats_rounds import LEVELS, StatsObject, StatsRound
@@ -20,8 +21,7 @@ _MOST_TIMES = 1000
 _LEFT_OUT = frozenset({"dynstats", "dynstats.bucket", "percentile", "percentile.bucket", "sender"})
 # impstats sets neither to 0 (queue.c and action.c construct them without CTR_FLAG_RESETTABLE).
 _OF_LIFE = {"core.queue": "maxqsize", "core.action": "suspended.duration"}
-_NEVER_RESET = frozenset({"utime", "stime", "minflt", "majflt", "inblock", "oublock", "nvcsw",
-                          "nivcsw", "suspended.duration"})  # fmt: skip
+_NEVER_RESET = frozenset(OF_PROCESS) - {"maxrss"} | {"suspended.duration"}
 _WIDTHS = (2**31, 2**32, 2**63, 2**64)
 
 ObjectKey = tuple[str, str]
@@ -147,6 +147,11 @@ class CounterCourse:
     def usage(self) -> StatsSeries | None:
         """What the process used; None where it does not say."""
         return self.objects.get(("impstats", "resource-usage"))
+
+    @cached_property
+    def engine(self) -> StatsSeries | None:
+        """What omelasticsearch counts of its engine; None where it does not."""
+        return self.objects.get(("omelasticsearch", "omelasticsearch"))
 
     @cached_property
     def cpu_s(self) -> tuple[float, ...] | None:
@@ -366,12 +371,7 @@ class _CourseRecorder:
 
     def _interval(self) -> int:
         """The usual seconds between two rounds: the median."""
-        half, seen = sum(self._gaps.values()) / 2, 0
-        for seconds, number in sorted(self._gaps.items()):
-            seen += number
-            if seen >= half:
-                return seconds
-        return 0
+        return median_low(self._gaps.elements()) if self._gaps else 0
 
     def course(self, host: str, daemon: int) -> CounterCourse:
         """What was taken, of this host and the rsyslogd with this number."""

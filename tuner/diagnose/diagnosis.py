@@ -4,9 +4,11 @@ was carried, and what the counters cannot tell; pure."""
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tuner.diagnose.backlog import late_findings, lost_findings
 from tuner.diagnose.collector import collector_findings, dropped_events
 from tuner.diagnose.course import CounterCourse
 from tuner.diagnose.finding import EventEffect, ProductionFinding
@@ -18,11 +20,10 @@ from tuner.diagnose.inputs import (
     kernel_findings,
     open_sessions,
 )
-from tuner.diagnose.late import late_findings
-from tuner.diagnose.lost import lost_findings
 from tuner.diagnose.outputs import is_away, output_findings
 from tuner.diagnose.queues import QueueCourse, queues_of
-from tuner.diagnose.settings import ENGINE_OUTPUT, Settings
+from tuner.diagnose.settings import Settings
+from tuner.schema.numerals import counted, eps, share
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,38 @@ class Diagnosed:
     def peak(self) -> float:
         """The most events per second that came in during a step."""
         return max(self.course.rates(self.came), default=0.0)
+
+    @property
+    def verdict(self) -> str:
+        """What was found and carried, in a sentence; only what is among the counters."""
+        if not self.findings:
+            only = " in this one round" if self.course.is_single else ""
+            fullest = f", {self._fullest}, nothing discarded" if self.queues else ""
+            return f"Nothing wrong{only}: {self._carried}{fullest}."
+        numbers = Counter(finding.effect for finding in self.findings)
+        effects = ", ".join(
+            f"{numbers[effect]} {effect.value}" for effect in EventEffect if numbers[effect]
+        )
+        return f"{counted(len(self.findings), 'finding')} ({effects}); {self._carried}."
+
+    @property
+    def _carried(self) -> str:
+        if not self.counts_arrivals:
+            return "no counters of an input or of the main queue are in it"
+        if not self.course.is_single:
+            return f"carried {eps(self.peak)} events per second at the peak"
+        count = counted(self.came_in_all, "event")
+        return f"the inputs counted {count}" if self.inputs else f"{count} came into the queues"
+
+    @property
+    def _fullest(self) -> str:
+        parts = [
+            queue.highest / queue.room for queue in self.queues if queue.settings and queue.room
+        ]
+        if parts:
+            return f"no queue above {share(max(parts))}"
+        held = max((queue.highest for queue in self.queues), default=0)
+        return f"no queue held more than {counted(held, 'event')}"
 
 
 def diagnose(
@@ -118,7 +151,7 @@ def worst(diagnosed: Iterable[Diagnosed]) -> EventEffect | None:
 
 def _untold(course: CounterCourse, settings: Settings, has_kernel: bool) -> Iterator[str]:
     """What the counters there are do not say."""
-    engine = course.objects.get((ENGINE_OUTPUT, ENGINE_OUTPUT))
+    engine = course.engine
     actions = course.objects_of("core.action")
     untold = {
         "what is late, and whether queues grow or drain: that takes a second round": (

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from tuner.diagnose.course import CounterCourse, TimeSpan
+from tuner.schema.numerals import counted
 
 
 class EventEffect(Enum):
@@ -78,6 +79,16 @@ class Events:
     least: int | None = None
     most: int | None = None
 
+    @property
+    def text(self) -> str:
+        """`6,165 events`, `at least 40 events`, `6 to 348 events`; empty where it is not known."""
+        least, most = self.least or 0, self.most
+        if most is None:
+            return f"at least {counted(least, 'event')}" if least else ""
+        if least == most:
+            return counted(most, "event")
+        return f"{least:,} to {most:,} events" if least else f"up to {counted(most, 'event')}"
+
 
 @dataclass(frozen=True)
 class WayOut:
@@ -105,6 +116,12 @@ class ProductionFinding:
     way_out: WayOut
     certainty: Certainty
     host: str = ""
+
+    @property
+    def headline(self) -> str:
+        """What is wrong and where, what it does to how many events, and how sure that is."""
+        effect = f"{self.events.text} {self.effect.value}".lstrip()
+        return f"{self.cause.value}: {self.where} ({effect}; {self.certainty.value})"
 
     def as_certain_as(self, certainty: Certainty) -> ProductionFinding:
         """The same, as sure as that."""

@@ -43,7 +43,7 @@ def is_away(course: CounterCourse) -> tuple[bool, ...]:
     ]
     fails = [any(growth[n] for growth in growths) for n in range(len(course.steps))]
     away = [any(fails[max(0, n - _AROUND) : n + _AROUND + 1]) for n in range(len(fails))]
-    engine = course.objects.get((ENGINE_OUTPUT, ENGINE_OUTPUT))
+    engine = course.engine
     if engine is not None and any(map(engine.total, _FAILURES)):
         submitted = engine.growth["submitted"]
         for order in (range(len(away)), range(len(away) - 1, -1, -1)):
@@ -73,11 +73,6 @@ class _Outputs:
         return self.course.objects_of("core.action")
 
     @cached_property
-    def engine(self) -> StatsSeries | None:
-        """What omelasticsearch counts of the engine."""
-        return self.course.objects.get((ENGINE_OUTPUT, ENGINE_OUTPUT))
-
-    @cached_property
     def to_engine(self) -> list[str] | None:
         """The actions that send to the engine; None where that is not known."""
         outputs = self.settings.outputs
@@ -104,7 +99,7 @@ class _Outputs:
 
     def findings(self) -> Iterator[ProductionFinding]:
         """All of them."""
-        course, engine = self.course, self.engine
+        course, engine = self.course, self.course.engine
         for action in self.actions:
             yield from self._given_up(action)
         yield from self._unreachable()
@@ -129,7 +124,7 @@ class _Outputs:
         comes while it is suspended (doSubmitToActionQ()), which then is in such a batch as well:
         half of that number were dropped at least, and never more than came.
         """
-        course, engine, failed = self.course, self.engine, action.in_all("failed")
+        course, engine, failed = self.course, self.course.engine, action.in_all("failed")
         if not failed:
             return
         is_direct = all(queue.action != action.name for queue in self.queues)
@@ -172,7 +167,7 @@ class _Outputs:
 
     def _unreachable(self) -> Iterator[ProductionFinding]:
         """Requests to the engine that failed, and outputs that rsyslog suspended."""
-        engine = self.engine
+        engine = self.course.engine
         failures = [] if engine is None else [name for name in _FAILURES if engine.in_all(name)]
         suspended = [action for action in self.actions if action.in_all("suspended")]
         if failures and engine is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -152,30 +153,24 @@ class QueueCourse:
         one as long as fewer than these had left in all, in whatever order they leave.  Times are
         whole seconds, so that a second less is sure.
         """
-        longest = 0.0
-        for at, came, left in self._sums:
-            later = 0
-            for n, arrived in enumerate(came):
-                later = max(later, n)
-                while later + 1 < len(left) and left[later + 1] < arrived:
-                    later += 1
-                if left[later] < arrived:
-                    longest = max(longest, at[later] - at[n])
-        return max(0.0, longest - 1)
+        waits = (
+            at[max(n, bisect_left(left, arrived) - 1)] - at[n]
+            for at, came, left in self._sums
+            for n, arrived in enumerate(came)
+        )
+        return max(0.0, max(waits, default=0.0) - 1)
 
     @cached_property
     def proven_late(self) -> int:
         """How many events at least waited as long as late ones do, at one time, by the same
         reason."""
-        most = 0.0
-        for at, came, left in self._sums:
-            later = 0
-            for n, arrived in enumerate(came):
-                while later < len(at) and at[later] - at[n] < WAITS_S + 1:
-                    later += 1
-                if later < len(at):
-                    most = max(most, arrived - left[later])
-        return round(most)
+        still_there = (
+            arrived - left[later]
+            for at, came, left in self._sums
+            for begin, arrived in zip(at, came, strict=True)
+            if (later := bisect_left(at, begin + WAITS_S + 1)) < len(at)
+        )
+        return round(max([0.0, *still_there]))
 
     @property
     def late(self) -> Events:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -68,31 +68,28 @@ class Settings:
 
 
 def of_profile(profile: Profile) -> Settings:
-    """The settings of a profile, or of the configuration that it stands on."""
+    """The settings of the text that a profile is rendered to, its queues named as in the profile;
+    or of the configuration that it stands on."""
     # Counters are read without a profile.
+    from tuner.profile.base import read_text
     from tuner.profile.placement import queues
+    from tuner.render.artefacts import RSYSLOG, rsyslog_conf
     from tuner.render.rulesets import counter_names
 
     release = profile.release.rsyslog_number
     if profile.base is not None:
         return of_base(profile.base.kept.changed, release)
-    named = {
-        name: QueueSettings(_path(profile, queue), queue.resolved)
+    rendered = of_base(read_text(RSYSLOG, rsyslog_conf(profile)), release)
+    paths = {
+        name: _path(profile, queue)
         for queue in queues(profile)
-        if not queue.is_direct
         for name in counter_names(profile, queue)
     }
-    stand_ins = (output.exec_only_when_previous_is_suspended for output in profile.outputs[1:])
-    outputs = {
-        output.name: OutputSettings(
-            output.type,
-            output.action_resume_retry_count or 0,
-            str(getattr(output, "errorfile", None) or ""),
-            has_stand_in,
-        )
-        for output, has_stand_in in zip(profile.outputs, chain(stand_ins, [False]), strict=False)
+    named = {
+        name: replace(queue, path=paths.get(name, queue.path))
+        for name, queue in rendered.queues.items()
     }
-    return Settings(named, outputs, release)
+    return replace(rendered, queues=named)
 
 
 def _path(profile: Profile, queue: PlacedQueue) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TypeVar
 
-from tuner.modules.stats_rounds import StatsObject, last_objects, rounds
+from tuner.modules.stats_rounds import StatsObject, rounds
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,7 @@ class QueueCounters:
     """One queue: messages in it, those under way included, and counts since the start.
 
     `full` counts waits for room, `discarded_full` and `discarded_nf` messages thrown away because
-    the queue was full or nearly so.  `disk_bytes` is what segmented files take (8.2608 and later;
-    rsyslog's int ends at 2 GiB), None for other queues.
+    the queue was full or nearly so.
     """
 
     size: int = 0
@@ -28,22 +27,19 @@ class QueueCounters:
     discarded_full: int = 0
     discarded_nf: int = 0
     maxqsize: int = 0
-    disk_bytes: int | None = None
 
 
 @dataclass(frozen=True)
 class ActionCounters:
     """One action: messages submitted to it, failed ones, and how often it was suspended.
 
-    `batches` is what rsyslog 8.2602 and later count, None before; `rate_dropped` what its own rate
-    limit threw away (8.2610).
+    `batches` is what rsyslog 8.2602 and later count, None before.
     """
 
     processed: int = 0
     failed: int = 0
     suspended: int = 0
     batches: int | None = None
-    rate_dropped: int = 0
 
 
 @dataclass(frozen=True)
@@ -90,13 +86,6 @@ def snapshots(text: str) -> tuple[Snapshot, ...]:
     return tuple(_snapshot(item.at, item.objects) for item in rounds(text) if item.at is not None)
 
 
-def last_figures(text: str) -> Snapshot | None:
-    """The last figures of each object in the end of a file that impstats wrote, in any of its
-    formats, with or without brackets; None without any."""
-    objects = last_objects(text)
-    return _snapshot(0, objects) if objects else None
-
-
 def within(taken: Iterable[Snapshot], first_s: float, last_s: float) -> tuple[Snapshot, ...]:
     """The snapshots of a span of time, both ends in seconds since 1970."""
     return tuple(snapshot for snapshot in taken if first_s <= snapshot.at <= last_s)
@@ -123,8 +112,8 @@ def _snapshot(at: float, objects: Iterable[StatsObject]) -> Snapshot:
 
 # rsyslog's names of counters that are not those of the fields.
 _NAMES = {
-    "discarded_full": "discarded.full", "discarded_nf": "discarded.nf", "disk_bytes": "disk.usage",
-    "batches": "batchesprocessed", "rate_dropped": "ratelimit.dropped",
+    "discarded_full": "discarded.full", "discarded_nf": "discarded.nf",
+    "batches": "batchesprocessed",
     "failed_http": "failed.http", "failed_httprequests": "failed.httprequests",
     "failed_check_conn": "failed.checkConn", "failed_es": "failed.es",
     "requests": "requests.count", "requests_ms": "requests.time_ms",

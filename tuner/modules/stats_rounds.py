@@ -129,15 +129,6 @@ def rounds(text: str) -> tuple[StatsRound, ...]:
     return tuple(item for item in read if isinstance(item, StatsRound) and item.is_whole)
 
 
-def last_objects(text: str) -> tuple[StatsObject, ...]:
-    """Each object as it last stands in a text, such as the end of a file, whole rounds or not."""
-    last: dict[tuple[str, str], dict[str, int]] = {}
-    for item in read_rounds(numbered(text)):
-        for counted in item.objects if isinstance(item, StatsRound) else ():
-            last.setdefault(counted.key, {}).update(counted.counters)
-    return tuple(StatsObject(*key, counters) for key, counters in last.items())
-
-
 LEVELS = frozenset(
     {"size", "maxqsize", "maxrss", "openfiles", "maxused", "disk.usage", "segments",
      "workers.current", "requests.time_ms.min", "requests.time_ms.max"}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tuner.diagnose.course import CounterCourse
 from tuner.diagnose.diagnosis import Diagnosed, ProductionTraffic, traffic_of
-from tuner.diagnose.finding import EventEffect, Events, ProductionFinding
+from tuner.diagnose.finding import ProductionFinding
 from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import ENGINE_OUTPUT
 from tuner.modules.stats_rounds import Unreadable
@@ -30,7 +30,7 @@ from tuner.report.sections import (
     Table,
     bullets,
 )
-from tuner.schema.numerals import counted, eps, mebibytes, seconds, share, times
+from tuner.schema.numerals import counted, eps, mebibytes, seconds, times
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,13 +75,13 @@ def diagnosis_blocks(made: FilesDiagnosis) -> Iterator[PlainBlock | Caution]:
     read."""
     for host in made.hosts:
         yield Paragraph(heading(host))
-        yield Paragraph(verdict(host), is_lead=True)
+        yield Paragraph(host.verdict, is_lead=True)
         for title, lines in _findings(host):
             yield from (Paragraph(""), Paragraph(title, is_lead=True), Bullets(lines))
         header = ("since it began", "events", "peak/s", "held", "lost", "chart")
         yield Table("Course", header, tuple(_rows(host)))
         yield from _outputs(host.course)
-        used = tuple(_used(host))
+        used = tuple((name, most, chart(values)) for name, _, most, values in _used(host))
         if used:
             yield Table("Process", ("rsyslogd", "most", "chart"), used)
         if host.counts_arrivals and not host.course.is_single:
@@ -98,7 +98,7 @@ def diagnosis_report(made: FilesDiagnosis) -> Report:
     first = FirstScreen(
         title="What production's counters say",
         name="rsyslog-tune diagnose",
-        verdict=" ".join(map(verdict, made.hosts)),
+        verdict=" ".join(host.verdict for host in made.hosts),
         remarks=tuple(traffic_text(traffic_of(host)) for host in made.hosts),
         is_improvement=not made.findings,
         cautions=tuple(_of_files(made)),
@@ -115,7 +115,7 @@ def _sections(number: int, host: Diagnosed) -> Iterator[ReportSection]:
     findings: list[Block] = []
     for title, lines in _findings(host):
         findings += [Subheading(title), Bullets(lines)]
-    findings = findings or [Paragraph(verdict(host))]
+    findings = findings or [Paragraph(host.verdict)]
     yield ReportSection(f"findings-{number}", f"Findings{of_host}", tuple(findings), "findings")
     plots = Columns(tuple((plot,) for plot in _plots(number, host)))
     course: tuple[Block, ...] = (plots, *_outputs(host.course))
@@ -128,7 +128,7 @@ def _sections(number: int, host: Diagnosed) -> Iterator[ReportSection]:
 def _findings(host: Diagnosed) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each finding, by its number: its headline and its lines."""
     for number, finding in enumerate(host.findings, 1):
-        yield f"{number}. {headline(finding)}", tuple(finding_lines(finding))
+        yield f"{number}. {finding.headline}", tuple(finding_lines(finding))
 
 
 def _of_files(made: FilesDiagnosis) -> Iterator[Caution]:
@@ -187,54 +187,6 @@ def _of_counters(host: Diagnosed) -> str:
     )
 
 
-def verdict(host: Diagnosed) -> str:
-    """What was found and carried, in a sentence; only what is among the counters."""
-    if not host.findings:
-        only = " in this one round" if host.course.is_single else ""
-        fullest = f", {_fullest(host)}, nothing discarded" if host.queues else ""
-        return f"Nothing wrong{only}: {_carried(host)}{fullest}."
-    effects = ", ".join(
-        f"{sum(finding.effect is effect for finding in host.findings)} {effect.value}"
-        for effect in EventEffect
-        if any(finding.effect is effect for finding in host.findings)
-    )
-    return f"{counted(len(host.findings), 'finding')} ({effects}); {_carried(host)}."
-
-
-def _carried(host: Diagnosed) -> str:
-    if not host.counts_arrivals:
-        return "no counters of an input or of the main queue are in it"
-    if not host.course.is_single:
-        return f"carried {eps(host.peak)} events per second at the peak"
-    count = counted(host.came_in_all, "event")
-    return f"the inputs counted {count}" if host.inputs else f"{count} came into the queues"
-
-
-def _fullest(host: Diagnosed) -> str:
-    shares = [queue.highest / queue.room for queue in host.queues if queue.settings and queue.room]
-    if shares:
-        return f"no queue above {share(max(shares))}"
-    held = max((queue.highest for queue in host.queues), default=0)
-    return f"no queue held more than {counted(held, 'event')}"
-
-
-def headline(finding: ProductionFinding) -> str:
-    """What is wrong and where, what it does to how many events, and how sure that is."""
-    how_many = events_text(finding.events)
-    effect = f"{how_many} {finding.effect.value}" if how_many else finding.effect.value
-    return f"{finding.cause.value}: {finding.where} ({effect}; {finding.certainty.value})"
-
-
-def events_text(events: Events) -> str:
-    """`6,165 events`, `at least 40 events`, `6 to 348 events`; empty where it is not known."""
-    least, most = events.least or 0, events.most
-    if most is None:
-        return f"at least {counted(least, 'event')}" if least else ""
-    if least == most:
-        return counted(most, "event")
-    return f"{least:,} to {most:,} events" if least else f"up to {counted(most, 'event')}"
-
-
 def finding_lines(finding: ProductionFinding) -> Iterator[str]:
     """Evidence, time, cause, meaning and way out."""
     begin, end = finding.span
@@ -274,9 +226,8 @@ def _rows(host: Diagnosed) -> Iterator[tuple[str, ...]]:
             f"{queue.lost:,}",
             chart(queue.size),
         )
-    more = [len(inputs) - _MOST_ROWS, len(host.queues) - _MOST_ROWS]
-    if max(more) > 0:
-        left_out = sum(count for count in more if count > 0)
+    left_out = sum(max(0, len(rows) - _MOST_ROWS) for rows in (inputs, host.queues))
+    if left_out:
         yield f"{left_out:,} more, which had less to do", "", "", "", "", ""
 
 
@@ -317,32 +268,29 @@ def output_rows(course: CounterCourse) -> Iterator[tuple[str, ...]]:
 _OF_REQUESTS = ("requests.count", "requests.time_ms")
 
 
-def _used(host: Diagnosed) -> Iterator[tuple[str, ...]]:
-    """What the process used, step by step."""
+def _used(host: Diagnosed) -> Iterator[tuple[str, str, str, Sequence[float]]]:
+    """What the process used: of what, in which unit, the most, and step by step."""
     course, kernel = host.course, host.kernel
     usage = course.usage
     if usage is None or course.cpu_s is None:
         return
-    cpu = course.rates(course.cpu_s)
-    yield "CPU", f"{max(cpu):.0%} of a core", chart(cpu)
-    for name, label in (("maxrss", "memory, peak"), ("openfiles", "open files")):
-        if name in usage.level:
-            most = usage.highest(name)
-            limit = (
-                "" if kernel is None or kernel.file_limit is None else f" of {kernel.file_limit:,}"
-            )
-            shown = mebibytes(most * 1024) if name == "maxrss" else f"{most:,}{limit}"
-            yield label, shown, chart(usage.peak[name])
+    cpu = [100 * share for share in course.rates(course.cpu_s)]
+    yield "CPU", "percent of a core", f"{max(cpu):.0f}% of a core", cpu
+    if "maxrss" in usage.level:
+        most = mebibytes(usage.highest("maxrss") * 1024)
+        yield "Memory", "most so far, in MiB", most, [kib / 1024 for kib in usage.peak["maxrss"]]
+    if "openfiles" in usage.level:
+        limit = None if kernel is None else kernel.file_limit
+        most = f"{usage.highest('openfiles'):,}" + ("" if limit is None else f" of {limit:,}")
+        yield "Open files", "with sockets", most, usage.peak["openfiles"]
 
 
 def chart(values: Sequence[float], width: int = _CHART) -> str:
     """A line of bars, each the highest of its part of the time; a space where there was nothing."""
-    if not values:
-        return ""
-    tops = [max(part) for part in _parts(values, width)]
-    most = max(tops)
+    most = max(values, default=0.0)
     if most <= 0:
         return ""
+    tops = [max(part) for part in _parts(values, width)]
     return "".join(
         " " if top <= 0 else _BARS[min(len(_BARS) - 1, int(top / most * len(_BARS)))]
         for top in tops
@@ -362,12 +310,8 @@ def _plots(number: int, host: Diagnosed) -> Iterator[Plot]:
             says += f" in memory, {queue.part.highest('size'):,} on disk"
         name = f"queue-{number}-{place}"
         yield _plot(name, queue.name, says, times, queue.size, spans)
-    if course.cpu_s is not None:
-        used = [100 * share for share in course.rates(course.cpu_s)]
-        yield _plot(f"cpu-{number}", "CPU of rsyslogd", "percent of a core", times, used)
-    if (usage := course.usage) is not None and "maxrss" in usage.peak:
-        most = [kib / 1024 for kib in usage.peak["maxrss"]]
-        yield _plot(f"memory-{number}", "Memory of rsyslogd", "most so far, in MiB", times, most)
+    for name, unit, _, values in _used(host):
+        yield _plot(f"{name.split()[0]}-{number}", f"{name} of rsyslogd", unit, times, values)
 
 
 def _weight(queue: QueueCourse) -> tuple[bool, float]:
@@ -472,20 +416,10 @@ def _host_json(host: Diagnosed) -> Mapping[str, object]:
 
 
 def _finding_json(finding: ProductionFinding) -> Mapping[str, object]:
-    return {
-        "cause": finding.cause.name.lower(),
-        "title": finding.cause.value,
-        "where": finding.where,
-        "effect": finding.effect.value,
-        "events": asdict(finding.events),
-        "begin": finding.span[0],
-        "end": finding.span[1],
-        "evidence": finding.evidence,
-        "why": finding.why,
-        "meaning": finding.meaning,
-        "way_out": asdict(finding.way_out),
-        "certainty": finding.certainty.value,
-    }
+    cause, (begin, end) = finding.cause, finding.span
+    named = {"cause": cause.name.lower(), "title": cause.value, "begin": begin, "end": end}
+    fields = asdict(finding) | named
+    return {name: value for name, value in fields.items() if name not in {"span", "host"}}
 
 
 def _queue_json(queue: QueueCourse) -> Mapping[str, object]:
