@@ -222,7 +222,7 @@ def test_templates_and_indices_of_ours_come_and_go(sink: Sink, client: EngineCli
 
 def test_a_created_index_shows_its_mappings(client: EngineClient) -> None:
     client.request("PUT", "/shown", {"mappings": {"_meta": {"run_id": "x"}}})
-    shown = client.get("/shown")["shown"]
+    shown = client.get("/shown/_mapping")["shown"]
     assert isinstance(shown, dict)
     assert shown["mappings"] == {"_meta": {"run_id": "x"}}
     assert client.request("DELETE", "/shown") == {"acknowledged": True}

@@ -4,10 +4,12 @@ the faults that it can be told to have, as a reader would write them: `status=42
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Self
+from functools import cache
+from importlib.resources import files
 
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.process import Child
@@ -16,7 +18,7 @@ from tuner.host.process import Child
 START_TIMEOUT_S = 60.0
 
 
-class Sink:
+class Sink(Child):
     """A sink in a process of its own on loopback, for a `with` statement; port 0 takes a free one.
 
     Its process ends with the statement, and when we die.  It goes wrong in the ways of `faults`,
@@ -33,41 +35,22 @@ class Sink:
         """The address at which it listens."""
         return f"http://127.0.0.1:{self.port}"
 
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._child.pid
-
-    def ending(self) -> str | None:
-        """How the process ended ("exit code 0", "SIGKILL"), or None while it runs."""
-        return self._child.ending()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()
-
     def start_again(self) -> None:
         """Another process on the same port, whatever has become of the last."""
         self.stop()
         self._start(self.port)
 
-    def stop(self) -> None:
-        """End the process; a second call does nothing."""
-        self._child.stop()
-
     def _start(self, port: int) -> None:
-        self._child = Child("tuner.lab.sink_server", ["--port", str(port), *self._options])
+        super().__init__("tuner.lab.sink_server", ["--port", str(port), *self._options])
         try:
-            line = self._child.answer(START_TIMEOUT_S)
+            line = self.answer(START_TIMEOUT_S)
             if line is None:
                 raise JobFailed(
                     f"the sink did not start within {START_TIMEOUT_S:g} s: this machine is very "
                     "busy"
                 )
             if line == b"":
-                raise JobFailed(f"the sink did not start: {self._child.complaint()}")
+                raise JobFailed(f"the sink did not start: {self.complaint()}")
             self.port = int(json.loads(line)["port"])
         except BaseException:
             self.stop()
@@ -97,7 +80,13 @@ class FaultKind(Enum):
     @property
     def meaning(self) -> str:
         """What it does, in a few words."""
-        return _MEANINGS[self]
+        return str(_facts()[self.value]["meaning"])
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The least and the most of its value; None where it takes none."""
+        facts = _facts()[self.value]
+        return (float(facts["least"]), float(facts["most"])) if "least" in facts else None
 
     @property
     def is_of_an_event(self) -> bool:
@@ -105,34 +94,9 @@ class FaultKind(Enum):
         return self in {FaultKind.DROP_EVENT, FaultKind.DOUBLE_EVENT}
 
 
-_MEANINGS = {
-    FaultKind.STATUS: "answer with this HTTP status and an error in JSON, storing nothing",
-    FaultKind.HTML: "answer with this HTTP status and a page of HTML, storing nothing",
-    FaultKind.EMPTY: "answer with this HTTP status and no body, storing nothing",
-    FaultKind.ERRORS: "answer 200, but every third document is refused with 429 or 400",
-    FaultKind.ITEMS: "answer 200, but every document is refused with this status",
-    FaultKind.LIMIT: (
-        "answer a body of more bytes than this with 413 and a page of HTML, as a proxy does"
-    ),
-    FaultKind.TRUNCATE: "store, then answer with half of the JSON",
-    FaultKind.RESET: "store, then reset the connection",
-    FaultKind.RESET_BEFORE: "reset the connection, storing nothing",
-    FaultKind.DELAY: "answer so many seconds late",
-    FaultKind.HANG: "never answer, storing nothing",
-    FaultKind.DROP_EVENT: "answer 201 for the event with this number, but do not count it",
-    FaultKind.DOUBLE_EVENT: "count the event with this number twice",
-}
-_STATUSES = (400.0, 599.0)
-_VALUES = {
-    FaultKind.STATUS: _STATUSES,
-    FaultKind.HTML: _STATUSES,
-    FaultKind.EMPTY: _STATUSES,
-    FaultKind.ITEMS: (400.0, 429.0),
-    FaultKind.LIMIT: (1.0, 999_999_999_999.0),
-    FaultKind.DELAY: (0.001, 3600.0),
-    FaultKind.DROP_EVENT: (0.0, 999_999_999_999.0),
-    FaultKind.DOUBLE_EVENT: (0.0, 999_999_999_999.0),
-}
+@cache
+def _facts() -> Mapping[str, Mapping[str, str | float]]:
+    return tomllib.loads((files("tuner.lab") / "sink_faults.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -149,7 +113,7 @@ class Fault:
     times: int = 1
 
     def __str__(self) -> str:
-        value = f"={self.value:.12g}" if self.kind in _VALUES else ""
+        value = f"={self.value:.12g}" if self.kind.bounds else ""
         after = "" if self.kind.is_of_an_event else f",after={self.after}"
         return f"{self.kind.value}{value}{after},times={self.times}"
 
@@ -186,11 +150,11 @@ def _kind(name: str, text: str) -> FaultKind:
 
 
 def _value(kind: FaultKind, value: str, text: str) -> float:
-    if kind not in _VALUES:
+    if kind.bounds is None:
         if value:
             raise BadUsage(f"--fault {text}: {kind.value} takes no value")
         return 0.0
-    least, most = _VALUES[kind]
+    least, most = kind.bounds
     try:
         number = float(value)
     except ValueError:

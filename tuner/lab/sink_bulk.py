@@ -58,10 +58,10 @@ def bulk(
     filter_path: str | None,
     count: Count,
     claim: Claim,
-    *,
-    fault: Fault | None = None,
-) -> bytes:
-    """Count the documents of a bulk body through `count`, which says how many were there before.
+    fault: Fault | None,
+) -> tuple[bytes, int]:
+    """Count the documents of a bulk body through `count`, which says how many were there before;
+    the reply, and how many were counted.
 
     To create a document under an id that `claim` does not grant is refused with 409, and one for
     an index of a name that no engine takes with 400.
@@ -72,9 +72,6 @@ def bulk(
     lines = body.split(b"\n")
     if lines.pop() != b"":
         raise BadBulk("The bulk request must be terminated by a newline [\\n]")
-    if b"" in lines[:3]:
-        # Engines skip empty lines, which omhttp writes between documents.
-        lines = [line for line in lines if line]
     actions, documents = lines[0::2], lines[1::2]
     if not actions or len(actions) != len(documents):
         raise BadBulk("request body is required: action and source lines that alternate")
@@ -88,7 +85,7 @@ def bulk(
         counted = [target for place, target in enumerate(targets) if place not in refused]
         documents = [document for place, document in enumerate(documents) if place not in refused]
     before = {index: count(index, part) for index, part in _parts(counted, documents).items()}
-    return _reply(targets, before, filter_path, refused)
+    return _reply(targets, before, filter_path, refused), len(documents)
 
 
 def _refusals(fault: Fault | None, documents: int) -> dict[int, int]:

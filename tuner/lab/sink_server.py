@@ -13,11 +13,12 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from http import HTTPStatus
 
+from tuner.engine.client import JSON
 from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import SentEvents
 from tuner.engines.versions import DEFAULT
@@ -25,9 +26,19 @@ from tuner.errors import BadUsage
 from tuner.lab.sink import Fault, parse_fault
 from tuner.lab.sink_bulk import BadBulk, bulk
 from tuner.lab.sink_http import BadRequest, Conversation, HttpRequest, Reply, json_reply
-from tuner.lab.sink_store import JSON, Exists, Missing, SinkIndex, Store
+from tuner.lab.sink_store import Exists, Missing, SinkIndex, Store
 
 VERSION = DEFAULT.version
+_CLUSTER = "rsyslog-tune-sink"
+_GREETING: JSON = {
+    "name": "sink",
+    "cluster_name": _CLUSTER,
+    "version": {"number": VERSION, "build_flavor": "default", "build_type": "sink"},
+    "tagline": "You Know, for Search",
+}
+_HEALTH: JSON = {
+    "cluster_name": _CLUSTER, "status": "green", "number_of_nodes": 1, "number_of_data_nodes": 1,
+}  # fmt: skip
 _ACKNOWLEDGED: JSON = {"acknowledged": True}
 _SHARDS: JSON = {"_shards": {"total": 1, "successful": 1, "failed": 0}}
 
@@ -62,25 +73,12 @@ def _body(request: HttpRequest) -> JSON:
     return body
 
 
-def _greet(_store: Store, _request: HttpRequest, _name: str) -> Reply:
-    version = {"number": VERSION, "build_flavor": "default", "build_type": "sink"}
-    return json_reply(
-        {
-            "name": "sink",
-            "cluster_name": "rsyslog-tune-sink",
-            "version": version,
-            "tagline": "You Know, for Search",
-        }
-    )
+def _of_node(**facts: object) -> JSON:
+    return {"nodes": {"sink": facts}}
 
 
-def _nodes_local(_store: Store, _request: HttpRequest, _name: str) -> Reply:
-    return json_reply({"nodes": {"sink": {"version": VERSION, "modules": [], "plugins": []}}})
-
-
-def _nodes_os(_store: Store, _request: HttpRequest, _name: str) -> Reply:
-    """One: the threads of a Python process take turns."""
-    return json_reply({"nodes": {"sink": {"os": {"allocated_processors": 1}}}})
+def _always(content: JSON) -> Handler:
+    return lambda _store, _request, _name: json_reply(content)
 
 
 def _nodes_stats(store: Store, _request: HttpRequest, _name: str) -> Reply:
@@ -96,7 +94,7 @@ def _nodes_stats(store: Store, _request: HttpRequest, _name: str) -> Reply:
         "indexing_pressure": {"memory": {"current": {"all_in_bytes": under_way}}},
         "http": {"routes": store.times.routes()},
     }
-    return json_reply({"nodes": {"sink": node}})
+    return json_reply(_of_node(**node))
 
 
 def _cat_health(_store: Store, _request: HttpRequest, _name: str) -> Reply:
@@ -105,28 +103,22 @@ def _cat_health(_store: Store, _request: HttpRequest, _name: str) -> Reply:
     return Reply(line.encode(), kind="text/plain; charset=UTF-8")
 
 
-def _health(_store: Store, _request: HttpRequest, _name: str) -> Reply:
-    nodes = {"number_of_nodes": 1, "number_of_data_nodes": 1}
-    return json_reply({"cluster_name": "rsyslog-tune-sink", "status": "green", **nodes})
-
-
 def _bulk(store: Store, request: HttpRequest, name: str) -> Reply:
-    stored = 0
-    # As an engine does: a template may end in a line end of its own (F5).
-    body = request.body.replace(b"\n\n", b"\n") if b"\n\n" in request.body else request.body
+    body, filter_path = _without_empty_lines(request.body), request.query.get("filter_path")
 
-    def count(index: str, documents: Sequence[bytes]) -> int:
-        nonlocal stored
-        stored += len(documents)
-        return store.add(index, documents)
-
-    def keep(fault: Fault | None) -> tuple[bytes, int]:
-        filter_path = request.query.get("filter_path")
-        reply = bulk(body, name or None, filter_path, count, store.claim, fault=fault)
+    def stored(fault: Fault | None) -> tuple[bytes, int]:
+        reply = bulk(body, name or None, filter_path, store.add, store.claim, fault)
         store.kept.add(body)
-        return reply, stored
+        return reply
 
-    return store.injector.bulk(body, keep)
+    return store.injector.bulk(body, stored)
+
+
+def _without_empty_lines(body: bytes) -> bytes:
+    """As engines read a body: a template may end in a line end of its own (F5), and omhttp writes
+    empty lines between documents."""
+    is_plain = b"\n\n" not in body and not body.startswith(b"\n")
+    return body if is_plain else re.sub(rb"\n+", b"\n", body).removeprefix(b"\n")
 
 
 def _index_one(store: Store, request: HttpRequest, name: str) -> Reply:
@@ -158,13 +150,8 @@ def _delete(store: Store, _request: HttpRequest, name: str) -> Reply:
     return json_reply(_ACKNOWLEDGED)
 
 
-def _describe(store: Store, _request: HttpRequest, name: str) -> Reply:
-    return json_reply({index.name: index.body for index in store.indices(name)})
-
-
 def _mapping(store: Store, _request: HttpRequest, name: str) -> Reply:
-    indices = store.indices(name)
-    return json_reply({index.name: {"mappings": index.body["mappings"]} for index in indices})
+    return json_reply({index.name: {"mappings": index.mappings} for index in store.indices(name)})
 
 
 def _nothing_to_do(store: Store, _request: HttpRequest, name: str) -> Reply:
@@ -268,13 +255,14 @@ def _route(
 _ROUTES = (
     _route("POST PUT", "/_bulk", _bulk),
     _route("POST PUT", "/NAME/_bulk", _bulk),
-    _route("GET HEAD", "/", _greet),
-    _route("GET", "/_nodes/_local", _nodes_local),
-    _route("GET", "/_nodes/os", _nodes_os),
+    _route("GET HEAD", "/", _always(_GREETING)),
+    _route("GET", "/_nodes/_local", _always(_of_node(version=VERSION, modules=[], plugins=[]))),
+    # One: the threads of a Python process take turns.
+    _route("GET", "/_nodes/os", _always(_of_node(os={"allocated_processors": 1}))),
     _route("GET", "/_nodes/stats(?:/.*)?", _nodes_stats),
     _route("GET HEAD", "/_cat/health", _cat_health),
     _route("GET", "/_cat/indices(?:/NAME)?", _cat_indices),
-    _route("GET", "/_cluster/health", _health),
+    _route("GET", "/_cluster/health", _always(_HEALTH)),
     _route("POST", "/_sink/NAME/account", _check_delivery),
     _route("GET", "/_sink/NAME/arrived", _arrived),
     _route("GET", "/_sink/NAME/numbers", _numbers),
@@ -291,7 +279,6 @@ _ROUTES = (
     _route("POST PUT", "/NAME/(?:_doc|_create|[^/_][^/]*)(?:/[^/]+)?", _index_one),
     _route("GET", "/NAME/_mapping", _mapping),
     _route("PUT", "/NAME", _create),
-    _route("GET HEAD", "/NAME", _describe),
     _route("DELETE", "/NAME", _delete),
 )
 

@@ -7,12 +7,13 @@ import math
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import starmap
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tuner.engine.client import JSON, list_at, object_at
 from tuner.engine.delivery import (
     Arrived,
     ArrivedRun,
@@ -154,9 +155,6 @@ class DrawnSample:
         self._next += math.floor(math.log(chances[1]) / math.log1p(-self._weight)) + 1
 
 
-JSON = dict[str, object]
-
-
 class Missing(Exception):
     """There is no such index or template; the message is its name."""
 
@@ -173,20 +171,12 @@ def matches(name: str, pattern: str) -> bool:
     )
 
 
-def _section(body: Mapping[str, object], *keys: str) -> JSON:
-    """The object under `keys`, empty when there is none."""
-    value: object = body
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return dict(value) if isinstance(value, Mapping) else {}
-
-
 class SinkIndex:
-    """One index: what it was created with, and the counts of what arrived."""
+    """One index: its mappings, and the counts of what arrived."""
 
-    def __init__(self, name: str, body: JSON) -> None:
+    def __init__(self, name: str, mappings: JSON) -> None:
         self.name = name
-        self.body = body
+        self.mappings = mappings
         self.documents = 0
         self.tallies: dict[bytes, Tally] = {}
         self.drawn = DrawnSample()
@@ -318,25 +308,24 @@ class Store:
                 raise Missing(name)
 
     def _create(self, name: str, body: JSON) -> SinkIndex:
-        template = self._template_of(name)
-        merged: JSON = {
-            part: {**_section(template, "template", part), **_section(body, part)}
-            for part in ("aliases", "mappings", "settings")
-        }
-        index = self._indices[name] = SinkIndex(name, merged)
+        of_template = object_at(self._template_of(name), "template", "mappings")
+        mappings = of_template | object_at(body, "mappings")
+        index = self._indices[name] = SinkIndex(name, mappings)
         return index
 
     def _template_of(self, name: str) -> JSON:
         """The template of highest priority whose patterns match."""
-        best: JSON = {}
-        best_priority = -1
-        for template in self._templates.values():
-            patterns, priority = template.get("index_patterns"), template.get("priority", 0)
-            listed = patterns if isinstance(patterns, list) else [patterns]
-            rank = priority if isinstance(priority, int) else 0
-            if rank > best_priority and any(matches(name, str(item)) for item in listed):
-                best, best_priority = template, rank
-        return best
+        matching = [
+            template
+            for template in self._templates.values()
+            if any(matches(name, str(item)) for item in list_at(template, "index_patterns"))
+        ]
+        return max(matching, key=_priority, default={})
+
+
+def _priority(template: JSON) -> int:
+    priority = template.get("priority")
+    return priority if isinstance(priority, int) else 0
 
 
 Counts = NDArray[np.uint16]
