@@ -18,7 +18,7 @@ from tuner.engine.owned import Owner, create_index
 from tuner.engine.probe import EngineLimits, has, limits, lost_shards
 from tuner.engines.release import Engine
 from tuner.errors import JobFailed, Unreachable
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import free_port
 
 
 @pytest.mark.parametrize(

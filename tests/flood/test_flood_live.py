@@ -16,7 +16,7 @@ from tuner.engine.counters import indexed
 from tuner.engine.delivery import DeliveryCheck
 from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodSpec, Transport, loopback
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import free_port
 from tuner.lab.sink import Sink
 
 pytestmark = [

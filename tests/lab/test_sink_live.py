@@ -18,7 +18,7 @@ from tuner.engine.counters import indexed
 from tuner.engine.delivery import DeliveryCheck, arrived
 from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodSpec, Transport, loopback
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import free_port
 from tuner.lab.sink import Sink
 
 pytestmark = [

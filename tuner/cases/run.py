@@ -19,8 +19,7 @@ from tuner.engine.counters import count
 from tuner.engine.feed import kept
 from tuner.errors import JobFailed, ProgramMissing
 from tuner.host.process import own_environment, wait_until, wait_until_quiet
-from tuner.lab.check import check
-from tuner.lab.complaints import packages_to_install
+from tuner.lab.check import check, packages_to_install
 from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder

@@ -21,7 +21,7 @@ from tuner.engine.sampled import StoredDocument, sampled, sampled_by_sink
 from tuner.engines.node import fitting_heap
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import wait_until
-from tuner.lab.nodes import START_TIMEOUT_S, Nodes
+from tuner.lab.nodes import Nodes
 from tuner.lab.sink import Sink
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
@@ -182,7 +182,7 @@ class LabNodes(LabEngine):
 
     def revive(self) -> None:
         """Starts the nodes as they were started first; each has as long as then."""
-        self._nodes.start_again(START_TIMEOUT_S)
+        self._nodes.start_again()
 
     def _fitting(self, knob: Knob) -> Knob:
         levels = (
