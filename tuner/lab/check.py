@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import re
 import tempfile
+import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from enum import Enum
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,20 +50,9 @@ NOT_LOADED = "could not load module"
 LOADED_TWICE = "already in this config, cannot be added"
 _PLACE = re.compile(rf"{PARSING} (?P<file>.+?), on or before line (?P<line>[0-9]+): ")
 _FRAME = re.compile(r"^rsyslogd: *|\s*\[v8\.[^\]]*\]\s*$")
-# Values that rsyslogd changes, and what it only mentions.
-_RUNS = (
-    "is set larger than queue.size",
-    "imfile: no working or state file directory set",
-    "maxMessageSize tried to set to",
-    LOADED_TWICE,
-)
-# A user, file, limit or name of the machine.  A configuration that is to be included is no such
-# file: what it says is not known.
-_HERE = re.compile(
-    r"\bID for (?:user|group) |could not set process file limit|"
-    r"No such file or directory|Permission denied|Operation not permitted|"
-    r"can ?not be accessed, probably does not exist|could not be accessed for `cat|"
-    r"Can't resolve \"|WON'T be added to ACL|adding allowed sender entry - ignoring"
+_TEXTS = tomllib.loads((files("tuner.lab") / "complaints.toml").read_text(encoding="utf-8"))
+_RUNS, _HERE, _FOLLOWS = (
+    re.compile("|".join(_TEXTS[sort])) for sort in ("runs", "here", "follows")
 )
 _UNKNOWN_OWNER = re.compile(r"\bID for (?:user|group) '?([^'\s]+)'? could not be found")
 _OWNER = re.compile(
@@ -74,14 +65,6 @@ _NAME = re.compile(r"'([^'\s]+)'|(/[^\s',\]:]+)")
 _MODULE = re.compile(rf"{NOT_LOADED} '([^']+)'")
 _UNKNOWN_MODULE = re.compile(r"module name '([^']+)' is unknown")
 _UNKNOWN_DIRECTIVE = "invalid or yet-unknown config file command"
-# What only says that there was another complaint.
-_FOLLOWS = re.compile(
-    r"(?:errors|warnings) occurred in file '|could not interpret master config file|"
-    r"error processing (?:global )?config parameters|failed processing config parameters|"
-    r"run failed with error|"
-    r"AbortOnUncleanConfig=\"on\"\) is set|^Check error log for details|"
-    r"^resort, you may want|^to permit a startup"
-)
 _ONLY_WARNS = "warnings occurred in file '"
 _MOST_SHOWN = 3
 
@@ -221,7 +204,7 @@ def _sort(line: str, modules: set[str], missing: set[str]) -> Sort:
     is_of_module = unknown is not None and unknown[1] in modules
     if NOT_LOADED in line or is_of_module or (modules and _UNKNOWN_DIRECTIVE in line):
         return Sort.MODULE
-    if any(words in line for words in _RUNS):
+    if LOADED_TWICE in line or _RUNS.search(line):
         return Sort.RUNS
     words = _PLACE.sub("", line)
     if _INCLUDED not in line and (_HERE.search(line) or any(name in words for name in missing)):
@@ -248,18 +231,6 @@ _RUNS_CODE = re.compile(
     rf"""\b(?:debug\.\w+|stdlog\.channelspec|defaultopensslengine|environment){_GAP}=""",
     re.IGNORECASE,
 )
-# Warnings that newer releases print with -N1, and what they are about: what we render for older
-# releases too, values that the profile sets on purpose, and an engine that does not answer.
-_EXPECTED = {
-    "parameter 'searchType' is deprecated": "searchType, which rsyslog before 8.2510 needs",
-    "insecure default in use": "insecure defaults, which can be chosen since 8.2606",
-    "has no dedicated non-direct queue": "inputs that share the main queue",
-    "is very large - is this really intended": "a large queue.size",
-    "MinimumMessage is set quite low": "a low queue.workerThreadMinimumMessages",
-    'queue "retry.': "the retry queue, which makes outputs wait before it spools",
-    "omelasticsearch: platform detection": "an engine that did not answer",
-    "omelasticsearch: unable to detect": "an engine that did not answer",
-}
 
 
 def check_fragment(
@@ -371,7 +342,8 @@ def _verdict(text: str, code: int) -> Check:
 
 def _expected(line: str) -> str | None:
     """What a warning is about that is no reason to change anything; None of any other line."""
-    return next((subject for words, subject in _EXPECTED.items() if words in line), None)
+    expected = _TEXTS["expected"].items()
+    return next((str(subject) for words, subject in expected if re.search(words, line)), None)
 
 
 def _complaints(lines: Sequence[str]) -> list[str]:

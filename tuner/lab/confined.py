@@ -3,8 +3,10 @@ in it: code and programs of the user's, and what writes or sends elsewhere; pure
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from posixpath import basename, normpath
 
 from tuner.script.script import (
@@ -26,36 +28,28 @@ from tuner.script.script import (
 )
 from tuner.script.template import NamedText, TemplateProperty, template_of, with_option
 
-# Modules that run programs, or ask something outside of rsyslogd for each message.
-_OUTSIDE = frozenset(
-    {"fmhttp", "mmexternal", "mmdarwin", "mmaitag", "mmkubernetes", "omprog", "ompipe", "omshell",
-     "improg"}
-)  # fmt: skip
-HOST_MODULES = _OUTSIDE | {
-    "imuxsock", "imklog", "imkmsg", "imjournal", "immark", "impstats", "imdocker", "imkafka",
-    "imhttp", "omkafka", "ommysql", "ompgsql", "omlibdbi", "ommail", "omsnmp", "omhiredis",
-    "ommongodb", "omamqp1", "omhttp",
-}  # fmt: skip
+_TABLE = tomllib.loads((files("tuner.lab") / "parameters.toml").read_text(encoding="utf-8"))
+
+
+def modules_that(do: str) -> frozenset[str]:
+    """The modules with which a lab does the same, by the name of that in parameters.toml."""
+    return frozenset(_TABLE["modules"][do])
+
+
+def parameters(*kinds: str) -> frozenset[str]:
+    """The names of the parameters of these kinds in parameters.toml."""
+    return frozenset(name for kind in kinds for name in _TABLE["parameters"][kind])
+
+
+_OUTSIDE = modules_that("outside")
+HOST_MODULES = _OUTSIDE | modules_that("of_the_host")
 """Modules that take events of the host itself, run programs, or send elsewhere."""
-TOWARDS_ENGINE = frozenset(
-    {
-        "server", "serverport", "usehttps", "uid", "pwd", "apikey", "allowunsignedcerts",
-        "skipverifyhost", "tls.cacert", "tls.mycert", "tls.myprivkey", "tls.tlsversion",
-        "tls.ciphersuites", "tls.keyexchangegroups",
-    }
-)  # fmt: skip
+TOWARDS_ENGINE = parameters("servers", "login")
 """Where the engine of an action is, and what it is let in by."""
-TLS = ("streamdriver", "permittedpeer", "gnutls", "tls")
-"""How the parameters of inputs and forwarding begin that encrypt, with files of the host."""
-_OF_ITS_HOST = ("privdrop", "debug", "umask", "localhostname", "workdirectory")
+TLS, _OF_ITS_HOST, _NEVER = (
+    tuple(map(str, _TABLE["beginnings"][kind])) for kind in ("tls", "of_its_host", "never")
+)
 _ASKS_OUTSIDE = frozenset({"http_request"})
-# Parameters that run a program or load code, write a file of their own, or set the environment, in
-# which libcurl finds a proxy.
-_NEVER = (
-    "cry.", "sig.", "queue.cry.", "environment", "defaultopensslengine", "operatingstatefile",
-    "oversizemsg.errorfile", "stdlog.channelspec", "action.errorfile", "action.externalstate.file",
-    "headerless.errorfile", "rotation.", "listenportfilename", "statefile.", "debugfile",
-)  # fmt: skip
 # The socket of an imptcp.
 _NEVER_OF_INPUTS = "path"
 _FILENAME = "queue.filename"
