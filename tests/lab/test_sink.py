@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from tuner.engine.client import EngineClient, EngineRefused
-from tuner.engine.counters import count, index_counters, indexed, make_durable, node_counters
 from tuner.engine.delivery import DeliveryCheck, Expectation, check_by_sink
 from tuner.engine.numbering import FIELD, SentEvents, first_number
 from tuner.engine.owned import Owner, create_index, indices, put_template, remove
-from tuner.engine.probe import facts
+from tuner.engine.status import count, facts, index_counters, indexed, make_durable, node_counters
 from tuner.lab.sink import Sink
 
 RUN = "0a1b2c3d"

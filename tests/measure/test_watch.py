@@ -18,8 +18,8 @@ from tests.profile.examples import small
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.delivery import DeliveryCheck, Expectation
 from tuner.engine.numbering import SentEvents
-from tuner.engine.probe import SILENCE_S
 from tuner.engine.sampled import LearntDocuments
+from tuner.engine.status import SILENCE_S
 from tuner.errors import JobFailed, Unreachable
 from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodProgress

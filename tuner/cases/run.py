@@ -15,8 +15,8 @@ from typing import BinaryIO
 from tuner.cases.arrival import Came, documents, lines
 from tuner.cases.script import CaseScript, Entrance
 from tuner.engine.client import EngineClient
-from tuner.engine.counters import count
 from tuner.engine.feed import kept
+from tuner.engine.status import count
 from tuner.errors import JobFailed, ProgramMissing
 from tuner.host.process import own_environment, wait_until, wait_until_quiet
 from tuner.lab.check import check, packages_to_install

@@ -12,7 +12,7 @@ from tuner.deploy.plan import release_number
 from tuner.deploy.queues import block_of, stranded_files
 from tuner.deploy.target import Examined, RemoteHost, file_diff
 from tuner.engine.client import EngineClient
-from tuner.engine.probe import facts
+from tuner.engine.status import facts
 from tuner.modules.imudp import ImudpInput
 from tuner.modules.input import TRANSPORTS
 from tuner.profile.model import Profile

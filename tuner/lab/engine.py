@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tuner.engine.client import EngineClient
-from tuner.engine.counters import refreshes
 from tuner.engine.delivery import (
     DeliveryCheck,
     Expectation,
@@ -16,8 +15,8 @@ from tuner.engine.delivery import (
     searchable_by_sink,
 )
 from tuner.engine.numbering import SentEvents
-from tuner.engine.probe import EngineFacts, answers, facts
 from tuner.engine.sampled import StoredDocument, sampled, sampled_by_sink
+from tuner.engine.status import EngineFacts, answers, facts, refreshes
 from tuner.engines.node import fitting_heap
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import wait_until

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tuner.engine.client import EngineClient
-from tuner.engine.probe import node_count
+from tuner.engine.status import node_count
 from tuner.engines.node import fitting_heap
 from tuner.engines.release import Engine
 from tuner.engines.versions import Distribution, distribution_for

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tuner.engine import counters
+from tuner.engine import status
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import Expectation
 from tuner.engine.feed import kept as kept_by
@@ -420,7 +420,7 @@ def _flood(spec: FloodSpec, client: EngineClient, rsyslogd: Rsyslogd, per_second
     if final.error is not None or final.sent < count:
         why = final.error or "the rest did not go through in time"
         raise JobFailed(f"rsyslogd took {final.sent} of {count} messages: {why}")
-    wait_until_quiet(lambda: counters.count(client, "_all"), rsyslogd.check, _QUIET_S)
+    wait_until_quiet(lambda: status.count(client, "_all"), rsyslogd.check, _QUIET_S)
 
 
 def not_compared(documents: Sequence[Sequence[int]], lines: bytes) -> Iterator[str]:

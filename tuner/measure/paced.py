@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tuner.engine.probe import SILENCE_S
+from tuner.engine.status import SILENCE_S
 from tuner.flood.flood import Flood
 from tuner.flood.pace import Schedule, Timeline
 from tuner.flood.spec import FloodProgress
