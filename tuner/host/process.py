@@ -280,16 +280,8 @@ class Child(OwnProcess):
                 env=_environment(),
             )
             self._opened = opened.pop_all()
-
-    @property
-    def stdin(self) -> IO[bytes]:
-        """What the process reads."""
-        return cast(IO[bytes], self._process.stdin)
-
-    @property
-    def stdout(self) -> IO[bytes]:
-        """What the process writes."""
-        return cast(IO[bytes], self._process.stdout)
+        self.stdin = cast(IO[bytes], self._process.stdin)
+        self.stdout = cast(IO[bytes], self._process.stdout)
 
     def tell(self, line: bytes) -> None:
         """Write a line to it; nothing happens where it has ended."""

@@ -393,16 +393,12 @@ def _groups(controller: str, root: Path) -> Iterator[_Group]:
             continue
         for mount in mounts:
             if mount.controllers >= controllers and bool(mount.controllers) == bool(controllers):
-                below = _below(Path(path), mount.group)
+                # Not below the root of its mount: as a process in a container sees its group that
+                # has no namespace of its own.
+                is_below = Path(path).is_relative_to(mount.group)
+                below = Path(path).relative_to(mount.group) if is_below else Path()
                 for level in (below, *below.parents):
-                    usage = _usage(mount, mounts) / level / _counter(mount)
-                    yield _Group(mount.folder / level, usage)
-
-
-def _below(path: Path, group: Path) -> Path:
-    """Where a group is below the root of a mount; there itself when it is not below it, as a
-    process in a container sees it that has no namespace of its own."""
-    return path.relative_to(group) if path.is_relative_to(group) else Path()
+                    yield _Group(mount.folder / level, _usage(mount, mounts, level))
 
 
 def _mounts(mountinfo: str, root: Path) -> Iterator[_Mount]:
@@ -417,12 +413,9 @@ def _mounts(mountinfo: str, root: Path) -> Iterator[_Mount]:
             yield _Mount(names, Path(group), root / folder.lstrip("/"))
 
 
-def _usage(mount: _Mount, mounted: list[_Mount]) -> Path:
-    """Where the same groups are that count what was used."""
+def _usage(mount: _Mount, mounted: list[_Mount], level: Path) -> Path:
+    """The file that counts what the group at that level used."""
     if not mount.controllers:
-        return mount.folder
-    return next((mount.folder for mount in mounted if "cpuacct" in mount.controllers), mount.folder)
-
-
-def _counter(mount: _Mount) -> str:
-    return "cpuacct.usage" if mount.controllers else "cpu.stat"
+        return mount.folder / level / "cpu.stat"
+    counting = (other.folder for other in mounted if "cpuacct" in other.controllers)
+    return next(counting, mount.folder) / level / "cpuacct.usage"

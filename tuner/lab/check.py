@@ -299,14 +299,6 @@ def loading_first(modules: Sequence[str]) -> str:
     return "".join(f"module(load={quote(module)})\n" for module in modules)
 
 
-def _including(path: str) -> str:
-    return f"include(file={quote(str(Path(path).absolute()))})\n"
-
-
-def _without_servers() -> dict[str, str]:
-    return dict.fromkeys(("http_proxy", "https_proxy"), _NOWHERE)
-
-
 def _asked(
     path: str, environment: Mapping[str, str], start_checks_s: float = 0.0, by_daemon: bool = False
 ) -> tuple[str, int]:
@@ -368,11 +360,12 @@ def check_own(base: Base, *, is_copy: bool = False) -> Check | None:
     if is_copy or not paths or not all(Path(path).is_file() for path in paths):
         return check(text_of_base(base), variables)
     by_daemon = all(map(daemons_can_read, paths))
-    environment = own_environment(*variables) | _without_servers()
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy"), _NOWHERE)
+    environment = own_environment(*variables) | nowhere
     if modules:
         with tempfile.NamedTemporaryFile("w", prefix="rsyslog-tune-", encoding="utf-8") as around:
             Path(around.name).chmod(0o644)
-            around.write(loading_first(modules) + _including(paths[0]))
+            around.write(loading_first(modules) + f"include(file={quote(paths[0])})\n")
             around.flush()
             verdict = _verdict(*_asked(around.name, environment, by_daemon=by_daemon))
     else:
@@ -420,11 +413,7 @@ def require_bases_taken(profiles: Sequence[Profile], *, runs_here: bool = True) 
 
 def runs_code(base: Base) -> bool:
     """Whether rsyslogd would load modules from elsewhere, or write a file, as it reads a base."""
-    return any(_is_code(file.text) for file in base.files.values())
-
-
-def _is_code(text: str) -> bool:
-    return _RUNS_CODE.search(joined(text, "").text) is not None
+    return any(_RUNS_CODE.search(joined(file.text, "").text) for file in base.files.values())
 
 
 def translated(path: str) -> str:

@@ -16,7 +16,7 @@ from tuner.engine.delivery import (
 )
 from tuner.engine.numbering import SentEvents
 from tuner.engine.sampled import StoredDocument, sampled, sampled_by_sink
-from tuner.engine.status import EngineFacts, answers, facts, refreshes
+from tuner.engine.status import answers, facts, refreshes
 from tuner.engines.node import fitting_heap
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import wait_until
@@ -57,10 +57,10 @@ class LabEngine:
     stand_in: str | None = None
     """What takes the place of an engine of some version; None for a real one."""
 
-    def __init__(self, client: EngineClient, heap: str | None, engine_facts: EngineFacts) -> None:
+    def __init__(self, client: EngineClient, heap: str | None = None) -> None:
         self.client = client
         self.heap = heap
-        self.facts = engine_facts
+        self.facts = facts(client)
 
     @property
     def name(self) -> str:
@@ -143,7 +143,7 @@ class AttachedEngine(LabEngine):
     fixes_node = True
 
     def __init__(self, client: EngineClient, heap: str | None = None) -> None:
-        super().__init__(client, heap, facts(client))
+        super().__init__(client, heap)
         self.keeps_credentials = heap is None
 
 
@@ -153,8 +153,7 @@ class LabNodes(LabEngine):
     restarts = True
 
     def __init__(self, nodes: Nodes) -> None:
-        client = nodes.client()
-        super().__init__(client, nodes.plan.heap, facts(client))
+        super().__init__(nodes.client(), nodes.plan.heap)
         self._nodes = nodes
 
     def ending(self) -> str | None:
@@ -199,8 +198,7 @@ class SinkEngine(LabEngine):
     stand_in = SINK
 
     def __init__(self, sink: Sink) -> None:
-        client = EngineClient(sink.url)
-        super().__init__(client, None, facts(client))
+        super().__init__(EngineClient(sink.url))
         self._sink = sink
 
     def ending(self) -> str | None:

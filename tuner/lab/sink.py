@@ -124,8 +124,13 @@ class Fault:
 
 def parse_fault(text: str) -> Fault:
     """Read a fault such as `status=429,after=5,times=1`; raises BadUsage."""
-    (name, value), *options = (_pair(part) for part in text.split(","))
-    kind = _kind(name, text)
+    parts = (part.partition("=") for part in text.split(","))
+    (name, value), *options = ((name.strip(), value.strip()) for name, _, value in parts)
+    try:
+        kind = FaultKind(name)
+    except ValueError:
+        kinds = ", ".join(kind.value for kind in FaultKind)
+        raise BadUsage(f"--fault {text}: {name!r} is not a fault: use one of {kinds}") from None
     counts = {"after": DEFAULT_AFTER, "times": 1}
     for option, number in options:
         if option not in counts or (option == "after" and kind.is_of_an_event):
@@ -134,19 +139,6 @@ def parse_fault(text: str) -> Fault:
             raise BadUsage(f"--fault {text}: {option} wants a whole number from 1 on")
         counts[option] = int(number)
     return Fault(kind, _value(kind, value, text), counts["after"], counts["times"])
-
-
-def _pair(part: str) -> tuple[str, str]:
-    name, _, value = part.strip().partition("=")
-    return name.strip(), value.strip()
-
-
-def _kind(name: str, text: str) -> FaultKind:
-    try:
-        return FaultKind(name)
-    except ValueError:
-        kinds = ", ".join(kind.value for kind in FaultKind)
-        raise BadUsage(f"--fault {text}: {name!r} is not a fault: use one of {kinds}") from None
 
 
 def _value(kind: FaultKind, value: str, text: str) -> float:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -77,7 +77,10 @@ def bulk(
         raise BadBulk("request body is required: action and source lines that alternate")
     by_action = {action: _target(action, default_index) for action in set(actions)}
     targets = [by_action[action] for action in actions]
-    refused = _misnamed(targets, by_action.values()) | _refusals(fault, len(targets))
+    refused = _refusals(fault, len(targets))
+    if any(name_refusal(target.index_name) for target in by_action.values()):
+        misnamed = (n for n, target in enumerate(targets) if name_refusal(target.index_name))
+        refused = dict.fromkeys(misnamed, 400) | refused
     if any(target.document_id is not None for target in by_action.values()):
         refused |= _conflicts(targets, refused, claim)
     counted = targets
@@ -96,13 +99,6 @@ def _refusals(fault: Fault | None, documents: int) -> dict[int, int]:
     if fault is not None and fault.kind is FaultKind.ITEMS:
         return dict.fromkeys(range(documents), int(fault.value))
     return {}
-
-
-def _misnamed(targets: Sequence[Target], different: Iterable[Target]) -> dict[int, int]:
-    """Which documents are for an index that no engine makes, by their place."""
-    if not any(name_refusal(target.index_name) for target in different):
-        return {}
-    return {place: 400 for place, target in enumerate(targets) if name_refusal(target.index_name)}
 
 
 def _conflicts(

@@ -62,7 +62,6 @@ class ReplyTimes:
                         "total_size_in_bytes": self._body_bytes[route],
                     },
                     "responses": {
-                        "count": sum(self._counts[route]),
                         "handling_time_histogram": _histogram(self._counts[route]),
                     },
                 }
