@@ -150,7 +150,7 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
     """Watches over scripts, whose clock the modules see."""
 
     def make(script: Script, profile: Profile | None = None, **engine: object) -> Run:
-        for module in ("measure.watch", "measure.settle", "host.process", "engine.probe"):
+        for module in ("measure.watch", "measure.settle", "host.process", "engine.status"):
             monkeypatch.setattr(f"tuner.{module}.time", script)
         rsyslogd = SimpleNamespace(
             check=script.check, ending=script.ending, usage=lambda: Usage(1.0, 1),

@@ -119,21 +119,16 @@ class ClusterMember:
         """Our address as that machine sees it when we log in; None where it is this machine."""
         if self._host.is_local:
             return None
-        seen = (
-            self._host.run(["sh", "-c", "echo ${SSH_CONNECTION%% *}"])
-            .out.decode(errors="replace")
-            .strip()
-        )
-        return seen or None
+        answer = self._host.run(["sh", "-c", "echo ${SSH_CONNECTION%% *}"])
+        return answer.out.decode(errors="replace").strip() or None
 
     def start(self, certificate: ClusterCertificate, arguments: Sequence[str]) -> str:
         """Start it with these arguments of `cluster member`; gives the address at which it answers.
         Raises JobFailed where it does not begin."""
         command = [*self._tune, "cluster", "member", self._folder, *arguments]
         printed = {"certificate": certificate.certificate.encode(), "key": certificate.key.encode()}
-        return (
-            self._call("start", shlex.join(command), printed).out.decode(errors="replace").strip()
-        )
+        answer = self._call("start", shlex.join(command), printed)
+        return answer.out.decode(errors="replace").strip()
 
     def is_alive(self) -> bool:
         """Whether its process still runs."""

@@ -92,20 +92,9 @@ def node_count(client: EngineClient) -> int:
         return 0
 
 
-@dataclass(frozen=True)
-class LostShards:
-    """How many shards of some indices have no copy left, of how many."""
-
-    lost: int
-    shards: int
-
-    def __str__(self) -> str:
-        return f"the index is red: no copy is left of {self.lost} of its {self.shards} shards"
-
-
-def lost_shards(client: EngineClient, pattern: str, patience_s: float) -> LostShards | None:
-    """What the indices of `pattern` lost, where a copy of each shard is not found again within
-    `patience_s`; None where each has one."""
+def lost_shards(client: EngineClient, pattern: str, patience_s: float) -> str | None:
+    """What the indices of `pattern` lost, in words, where a copy of each shard is not found again
+    within `patience_s`; None where each has one."""
     path = f"/_cluster/health/{pattern}?level=indices"
     deadline = time.monotonic() + patience_s
     while True:
@@ -114,7 +103,8 @@ def lost_shards(client: EngineClient, pattern: str, patience_s: float) -> LostSh
         shards = sum(number_at(index, "number_of_shards") for index in indices)
         lost = shards - number_at(health, "active_primary_shards")
         if lost == 0 or time.monotonic() > deadline:
-            return LostShards(lost, shards) if lost else None
+            red = f"the index is red: no copy is left of {lost} of its {shards} shards"
+            return red if lost else None
         time.sleep(_POLL_S)
 
 

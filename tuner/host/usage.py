@@ -85,6 +85,16 @@ def _who(pid: int | None) -> str:
         return f"pid {pid}"
 
 
+def position_in(path: str, pid: int) -> int | None:
+    """How many bytes of a file a process has read; None where it has not opened it.  It may have
+    opened it twice and read it once: so does rsyslogd 8.2302."""
+    try:
+        files = psutil.Process(pid).open_files()
+    except psutil.Error:
+        return None
+    return max((file.position for file in files if file.path == path), default=None)
+
+
 def memory_bytes() -> int:
     """The machine's memory, or the limit of its container where that is less."""
     total, limit = psutil.virtual_memory().total, memory_limit()

@@ -133,15 +133,9 @@ class _Confining:
             if is_socket or parameter.key.startswith(_NEVER):
                 self.note(parameter.origin, parameter.name)
             elif parameter.key == _FILENAME and "/" in (parameter.text or "/"):
-                self.note(
-                    parameter.origin,
-                    f"{parameter.name}: {basename(parameter.text or '') or 'none'}",
-                )
-                parameters += [
-                    Parameter.of(
-                        parameter.name, basename(parameter.text or "") or "queue", parameter.origin
-                    )
-                ]
+                name = basename(parameter.text or "")
+                self.note(parameter.origin, f"{parameter.name}: {name or 'none'}")
+                parameters.append(Parameter.of(parameter.name, name or "queue", parameter.origin))
             else:
                 parameters.append(parameter)
         return replace(statement, parameters=tuple(parameters))

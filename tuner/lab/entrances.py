@@ -16,7 +16,7 @@ from typing import Protocol
 from tuner.errors import JobFailed
 from tuner.host.process import run
 from tuner.host.programs import openssl
-from tuner.host.usage import listener_on
+from tuner.host.usage import listener_on, position_in
 from tuner.lab.scratch import LONGEST_SOCKET
 from tuner.modules.input import LOOPBACK, TRANSPORTS, Input
 from tuner.modules.secrets import COLLECTOR_NAME, SENDER_NAME, Certificates
@@ -225,18 +225,8 @@ class ReadFile:
         return self.position(pid) is not None
 
     def position(self, pid: int, /) -> int | None:
-        """How many bytes of it rsyslogd has read; None where it has not opened it (proc(5)).  It
-        may have opened it twice and read it once: so does 8.2302."""
-        positions = []
-        with suppress(OSError):
-            for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-                with suppress(OSError):  # closed meanwhile
-                    if descriptor.readlink() == Path(self.path):
-                        state = Path(f"/proc/{pid}/fdinfo/{descriptor.name}").read_text(
-                            encoding="ascii"
-                        )
-                        positions.append(int(state.split()[1]))
-        return max(positions, default=None)
+        """How many bytes of it rsyslogd has read; None where it has not opened it."""
+        return position_in(self.path, pid)
 
     def __str__(self) -> str:
         return f"read {self.path}"

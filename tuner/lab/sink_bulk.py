@@ -47,11 +47,6 @@ class Target(NamedTuple):
     document_id: str | None
 
 
-def documents_in(body: bytes) -> int:
-    """How many documents a bulk body has."""
-    return body.count(b"\n") // 2
-
-
 def bulk(
     body: bytes,
     default_index: str | None,
@@ -233,7 +228,7 @@ class FaultInjector:
             if not active:
                 return Reply(store(None)[0])
             reply, stored = _faulty_reply(active[0], store)
-            self._remember(FaultCount(str(active[0]), documents_in(body), stored))
+            self._remember(FaultCount(str(active[0]), body.count(b"\n") // 2, stored))
             return reply
         finally:
             with self._lock:
