@@ -263,30 +263,15 @@ def furnish(bound: Profile) -> None:
 
 _DAYS = 30
 _TIMEOUT_S = 30
-# Nothing of the system's own configuration, which differs between distributions.
-_CONFIGURATION = """\
-[req]
-distinguished_name = nothing
-[nothing]
-[authority]
-basicConstraints = critical, CA:TRUE
-keyUsage = critical, keyCertSign
-subjectKeyIdentifier = hash
-[{collector}]
-basicConstraints = critical, CA:FALSE
-subjectAltName = DNS:{collector}
-[{sender}]
-basicConstraints = critical, CA:FALSE
-subjectAltName = DNS:{sender}
-"""
 
 
 def make_certificates(files: Certificates) -> None:
     """Write the certificate `files`, which serve 30 days, with openssl(1); raises JobFailed."""
     folder = Path(files.folder)
     folder.mkdir(mode=0o700)
-    text = _CONFIGURATION.format(collector=COLLECTOR_NAME, sender=SENDER_NAME)
-    (folder / "openssl.cnf").write_text(text, encoding="ascii")
+    text = (files("tuner.lab") / "openssl.cnf").read_text(encoding="ascii")
+    made = text.format(collector=COLLECTOR_NAME, sender=SENDER_NAME)
+    (folder / "openssl.cnf").write_text(made, encoding="ascii")
     _make(folder, "authority", files.authority, files.authority_key)
     signed = ("-CA", files.authority, "-CAkey", files.authority_key)
     _make(folder, COLLECTOR_NAME, files.collector, files.collector_key, *signed)

@@ -245,9 +245,14 @@ class Store:
     ) -> DeliveryCheck:
         """Check a run whose documents carry their output, each against what is expected of it."""
         with self._lock:
-            outputs = range(len(expectation.outputs))
-            tallies = [self._tallies(pattern, run, output) for output in outputs]
-            return check_tallies(tallies, sent, expectation)
+            return joined(
+                check_arrivals(
+                    arrived(self._tallies(pattern, run, output), sent),
+                    sent,
+                    expectation.of_events(output, sent),
+                )
+                for output in range(len(expectation.outputs))
+            )
 
     def arrived(self, pattern: str, run: str, output: int, count: int) -> list[int]:
         """How often each of the first events of a run came by an output."""
@@ -396,16 +401,6 @@ class Tally:
         firsts = np.arange(0, len(arrived), width)
         totals = np.add.reduceat(arrived.astype(np.int64), firsts)
         return {int(first): int(total) for first, total in zip(firsts, totals, strict=True)}
-
-
-def check_tallies(
-    tallies: Sequence[Sequence[Tally]], sent: SentEvents, expectation: Expectation
-) -> DeliveryCheck:
-    """Check the tallies of each output against what is expected of it."""
-    return joined(
-        check_arrivals(arrived(tallies_of_output, sent), sent, expectation.of_events(output, sent))
-        for output, tallies_of_output in enumerate(tallies)
-    )
 
 
 def arrived(tallies: Iterable[Tally], sent: SentEvents) -> Numbers:
