@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import tomllib
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -119,6 +120,17 @@ def _require_no_kernel(handle: int, path: str) -> None:
     there = Path(f"/proc/self/fd/{handle}")
     if there.is_symlink() and str(there.readlink()).startswith(_KERNEL):
         raise NotRegular("a file of the kernel's", path)
+
+
+def packaged(name: str) -> str:
+    """The text of a file that lies in the package, such as `lab/openssl.cnf`."""
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """The table of facts in a TOML file of the package."""
+    return tomllib.loads(packaged(name))
 
 
 def asset(folder: str, name: str) -> Path:

@@ -16,7 +16,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -42,13 +41,14 @@ from tuner.errors import JobFailed, ProgramMissing, Refused, TuneError
 from tuner.host.lock import state_folder
 from tuner.host.remote import Answer, Host, connect, script_of
 from tuner.host.signals import ending_signals
+from tuner.reading import packaged
 from tuner.writing import write_whole
 
 READY = "ready"
 # Where its web server, which cannot be turned off, serves nothing.
 _NOWHERE = "127.0.0.1:0"
 _PATIENCE_S = 20
-_SCRIPT = files("tuner.cluster").joinpath("member.sh").read_text(encoding="utf-8")
+_SCRIPT = packaged("cluster/member.sh")
 _WAIT_S = 30
 _LIMIT_S = 3.0 * _WAIT_S
 _HERE = [sys.executable, "-P", "-c", "from tuner.cli.main import main; main()"]

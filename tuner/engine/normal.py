@@ -6,14 +6,13 @@ parts in; what means the same is the same here.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from importlib.resources import files
 
 from tuner.engine.client import JSON, object_at
+from tuner.reading import table
 from tuner.schema.units import engine_bytes, seconds
 
-_TABLE = tomllib.loads((files("tuner.engine") / "implied.toml").read_text(encoding="utf-8"))
+_TABLE = table("engine/implied.toml")
 _OURS, _BOOKKEEPING, _MAY_BE_EMPTY = (
     frozenset(_TABLE[kind]) for kind in ("ours", "bookkeeping", "may_be_empty")
 )

@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import re
 import tempfile
-import tomllib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from enum import Enum
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +31,7 @@ from tuner.host.process import (
 )
 from tuner.host.programs import rsyslog_version, rsyslogd, to_install
 from tuner.modules.registry import UNPACKAGED, every_package, packaged_since
-from tuner.reading import content
+from tuner.reading import content, table
 from tuner.script.configuration import not_loaded
 from tuner.script.printing import printed
 from tuner.script.quoting import quote
@@ -50,7 +48,7 @@ NOT_LOADED = "could not load module"
 LOADED_TWICE = "already in this config, cannot be added"
 _PLACE = re.compile(rf"{PARSING} (?P<file>.+?), on or before line (?P<line>[0-9]+): ")
 _FRAME = re.compile(r"^rsyslogd: *|\s*\[v8\.[^\]]*\]\s*$")
-_TEXTS = tomllib.loads((files("tuner.lab") / "complaints.toml").read_text(encoding="utf-8"))
+_TEXTS = table("lab/complaints.toml")
 _RUNS, _HERE, _FOLLOWS = (
     re.compile("|".join(_TEXTS[sort])) for sort in ("runs", "here", "follows")
 )

@@ -3,12 +3,11 @@ in it: code and programs of the user's, and what writes or sends elsewhere; pure
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from posixpath import basename, normpath
 
+from tuner.reading import table
 from tuner.script.script import (
     HERE,
     Block,
@@ -28,7 +27,7 @@ from tuner.script.script import (
 )
 from tuner.script.template import NamedText, TemplateProperty, template_of, with_option
 
-_TABLE = tomllib.loads((files("tuner.lab") / "parameters.toml").read_text(encoding="utf-8"))
+_TABLE = table("lab/parameters.toml")
 
 
 def modules_that(do: str) -> frozenset[str]:

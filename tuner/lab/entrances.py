@@ -22,6 +22,7 @@ from tuner.modules.input import LOOPBACK, TRANSPORTS, Input
 from tuner.modules.secrets import COLLECTOR_NAME, SENDER_NAME, Certificates
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
+from tuner.reading import packaged
 
 _LISTEN = "0A"
 _ATTEMPTS = 100
@@ -269,9 +270,8 @@ def make_certificates(files: Certificates) -> None:
     """Write the certificate `files`, which serve 30 days, with openssl(1); raises JobFailed."""
     folder = Path(files.folder)
     folder.mkdir(mode=0o700)
-    text = (files("tuner.lab") / "openssl.cnf").read_text(encoding="ascii")
-    made = text.format(collector=COLLECTOR_NAME, sender=SENDER_NAME)
-    (folder / "openssl.cnf").write_text(made, encoding="ascii")
+    text = packaged("lab/openssl.cnf").format(collector=COLLECTOR_NAME, sender=SENDER_NAME)
+    (folder / "openssl.cnf").write_text(text, encoding="ascii")
     _make(folder, "authority", files.authority, files.authority_key)
     signed = ("-CA", files.authority, "-CAkey", files.authority_key)
     _make(folder, COLLECTOR_NAME, files.collector, files.collector_key, *signed)

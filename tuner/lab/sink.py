@@ -4,15 +4,13 @@ the faults that it can be told to have, as a reader would write them: `status=42
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
-from importlib.resources import files
 
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.process import Child
+from tuner.reading import table
 
 # At a load of 20 on two cores 15 s were not enough.
 START_TIMEOUT_S = 60.0
@@ -80,23 +78,18 @@ class FaultKind(Enum):
     @property
     def meaning(self) -> str:
         """What it does, in a few words."""
-        return str(_facts()[self.value]["meaning"])
+        return str(table("lab/sink_faults.toml")[self.value]["meaning"])
 
     @property
     def bounds(self) -> tuple[float, float] | None:
         """The least and the most of its value; None where it takes none."""
-        facts = _facts()[self.value]
+        facts = table("lab/sink_faults.toml")[self.value]
         return (float(facts["least"]), float(facts["most"])) if "least" in facts else None
 
     @property
     def is_of_an_event(self) -> bool:
         """Whether it hits one event by its sequence number, not a whole request."""
         return self in {FaultKind.DROP_EVENT, FaultKind.DOUBLE_EVENT}
-
-
-@cache
-def _facts() -> Mapping[str, Mapping[str, str | float]]:
-    return tomllib.loads((files("tuner.lab") / "sink_faults.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
