@@ -340,17 +340,17 @@ def cpu_quota(processors: int, root: Path = _HERE) -> CpuQuota | None:
     """The tightest quota on this process, of the machine whose files are under `root`; None where
     it may use all of so many processors."""
     quotas = []
-    for group in _groups("cpu", root):
-        cores = cores_of(*(_text(group.folder / name) for name in _QUOTA_FILES))
+    for folder, usage in _groups("cpu", root):
+        cores = cores_of(*(_text(folder / name) for name in _QUOTA_FILES))
         if cores is not None and cores < processors:
-            quotas.append(CpuQuota(cores, group.usage))
+            quotas.append(CpuQuota(cores, usage))
     return min(quotas, key=lambda quota: quota.cores, default=None)
 
 
 def memory_limit(root: Path = _HERE) -> int | None:
     """The bytes of memory that this process and those that share its limit may have; None where
     there is no limit.  Without one version 1 writes a number above any machine's memory."""
-    texts = (_text(group.folder / name) for group in _groups("memory", root) for name in _LIMITS)
+    texts = (_text(folder / name) for folder, _ in _groups("memory", root) for name in _LIMITS)
     return min((int(text) for text in texts if text.strip().isdigit()), default=None)
 
 
@@ -385,16 +385,9 @@ class _Mount:
     folder: Path
 
 
-@dataclass(frozen=True)
-class _Group:
-    """The folder of a control group, and the file that counts what it used of the cores."""
-
-    folder: Path
-    usage: Path
-
-
-def _groups(controller: str, root: Path) -> Iterator[_Group]:
-    """Each group that can limit what this process has of `controller`, from its own up."""
+def _groups(controller: str, root: Path) -> Iterator[tuple[Path, Path]]:
+    """The folder of each group that can limit what this process has of `controller`, from its own
+    up, and the file that counts what it used of the cores."""
     mounts = list(_mounts(_text(root / "proc/self/mountinfo"), root))
     for line in _text(root / "proc/self/cgroup").splitlines():
         number, names, path = line.split(":", 2)
@@ -408,7 +401,7 @@ def _groups(controller: str, root: Path) -> Iterator[_Group]:
                 is_below = Path(path).is_relative_to(mount.group)
                 below = Path(path).relative_to(mount.group) if is_below else Path()
                 for level in (below, *below.parents):
-                    yield _Group(mount.folder / level, _usage(mount, mounts, level))
+                    yield mount.folder / level, _usage(mount, mounts, level)
 
 
 def _mounts(mountinfo: str, root: Path) -> Iterator[_Mount]:
