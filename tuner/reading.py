@@ -78,9 +78,16 @@ def resolved(path: str | Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def require_regular(path: str | Path) -> None:
-    """Raise OSError where a file cannot be read, which something else is about to do."""
-    opened(path).close()
+def readable(path: str | Path | None, role: str = "") -> str | None:
+    """The path of a file that something else is about to read, None for none; raises NotReadable,
+    which says its `role`."""
+    if path is None:
+        return None
+    try:
+        opened(path).close()
+    except OSError as error:
+        raise unreadable(f"{path}{role}", error) from None
+    return str(path)
 
 
 def unreadable(path: str | Path, error: OSError) -> NotReadable:

@@ -88,7 +88,7 @@ def test_a_certificate_that_is_refused_keeps_the_reason(
         thread = threading.Thread(target=handshake)
         thread.start()
         url = f"https://127.0.0.1:{server.getsockname()[1]}"
-        client = EngineClient(url, Access(cacert=certificate if trusts else None))
+        client = EngineClient(url, Access(cacert=str(certificate) if trusts else None))
         with pytest.raises(Unreachable, match=says):
             client.get("/")
         client.close()

@@ -9,7 +9,6 @@ import ssl
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import requests
 from urllib3.exceptions import HTTPError, ReadTimeoutError
@@ -50,9 +49,9 @@ class Access:
 
     credentials: tuple[str, str] | None = None
     apikey: str | None = None
-    cacert: Path | None = None
-    certificate: Path | None = None
-    key: Path | None = None
+    cacert: str | None = None
+    certificate: str | None = None
+    key: str | None = None
 
     @property
     def has_secret(self) -> bool:
@@ -96,9 +95,9 @@ class EngineClient:
         if access.apikey is not None:
             session.headers["Authorization"] = f"ApiKey {access.apikey}"
         if access.cacert is not None:
-            session.verify = str(access.cacert)
+            session.verify = access.cacert
         if access.certificate is not None and access.key is not None:
-            session.cert = (str(access.certificate), str(access.key))
+            session.cert = (access.certificate, access.key)
         return session
 
     def twin(self) -> EngineClient:
