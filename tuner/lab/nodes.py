@@ -8,7 +8,6 @@ import re
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from tuner.engines.node import fitting_heap
 from tuner.engines.release import Engine
 from tuner.engines.versions import Distribution, distribution_for
 from tuner.errors import JobFailed, Unreachable
-from tuner.host.process import Daemon, own_environment
+from tuner.host.process import Daemon, own_environment, wait_until
 from tuner.host.programs import Java, java_for
 from tuner.host.usage import memory_bytes, memory_kills
 from tuner.lab.distribution import home_of
@@ -185,25 +184,22 @@ class Nodes:
 
     def _wait(self) -> None:
         """Wait until each node answers and is one of the cluster."""
-        started, name = time.monotonic(), self._plan.distribution.engine.value
-        patience_s = START_TIMEOUT_S * self._plan.nodes
-        with ExitStack() as closing:
-            clients = [EngineClient(node.url, timeout_s=5) for node in self._running]
+        name, patience_s = self._plan.distribution.engine.value, START_TIMEOUT_S * self._plan.nodes
+        clients = [EngineClient(node.url, timeout_s=5) for node in self._running]
+
+        def is_complete() -> bool:
+            for node in self._running:
+                if (ending := node.exit()) is not None:
+                    raise JobFailed(f"{name} ended with {ending} while starting:\n{node.reasons()}")
+            return all(node_count(client) >= len(clients) for client in clients)
+
+        try:
+            if not wait_until(is_complete, patience_s, _POLL_S):
+                reasons = self._running[0].reasons()
+                raise JobFailed(f"{name} did not answer within {patience_s:.0f} s:\n{reasons}")
+        finally:
             for client in clients:
-                closing.callback(client.close)
-            while any(node_count(client) < len(clients) for client in clients):
-                for node in self._running:
-                    ending = node.exit()
-                    if ending is not None:
-                        raise JobFailed(
-                            f"{name} ended with {ending} while starting:\n{node.reasons()}"
-                        )
-                if time.monotonic() - started > patience_s:
-                    raise JobFailed(
-                        f"{name} did not answer within {patience_s:.0f} s:\n"
-                        f"{self._running[0].reasons()}"
-                    )
-                time.sleep(_POLL_S)
+                client.close()
 
 
 class NodeProcess(Daemon):

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tuner.errors import JobFailed
@@ -62,6 +62,7 @@ def await_round(path: Path, since_s: float) -> None:
 
 
 START_TIMEOUT_S = 10.0
+_POLL_S = 0.02
 
 
 class RsyslogdDied(JobFailed):
@@ -99,7 +100,9 @@ class Rsyslogd(Daemon):
         )
         try:
             for entrance in entrances:
-                self._wait(entrance, START_TIMEOUT_S + start_checks_s)
+                patience_s = START_TIMEOUT_S + start_checks_s
+                if not wait_until(partial(self._is_open, entrance), patience_s, _POLL_S):
+                    raise RsyslogdDied(f"rsyslogd does not {entrance}: {self._reason()}")
         except BaseException:
             self.stop()
             raise
@@ -128,13 +131,9 @@ class Rsyslogd(Daemon):
             return f"it did not end within {grace_s:g} s: it still held events"
         return failed
 
-    def _wait(self, entrance: EventSource, timeout_s: float) -> None:
-        deadline = time.monotonic() + timeout_s
-        while not entrance.is_open(self.pid):
-            self.check()
-            if time.monotonic() > deadline:
-                raise RsyslogdDied(f"rsyslogd does not {entrance}: {self._reason()}")
-            time.sleep(0.02)
+    def _is_open(self, entrance: EventSource) -> bool:
+        self.check()
+        return entrance.is_open(self.pid)
 
     def _reason(self) -> str:
         lines = self.last_lines(50)
