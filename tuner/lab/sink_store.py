@@ -23,7 +23,7 @@ from tuner.engine.delivery import (
     check_arrivals,
     joined,
 )
-from tuner.engine.numbering import FIELD, FIRST_OUTPUT, SentEvents
+from tuner.engine.numbering import FIRST_OUTPUT, STAMPED, SentEvents
 from tuner.engine.sampled import SAMPLE
 from tuner.lab.sink import Fault
 from tuner.lab.sink_bulk import FaultInjector
@@ -339,7 +339,6 @@ _IDENTITY = re.compile(rb"(run=[0-9a-f]{8} seq=\d{12})")
 _IN_IDENTITY = slice(4, 12), slice(17, 29)
 # What a lab adds to documents: the output, and the last digits of the microseconds since 1970, of
 # which nine are the number (StampNumbering begins with a multiple of a thousand seconds).
-_STAMPED = re.compile(b'"%b": ?"?(\\d{14})' % FIELD.encode())
 _IN_STAMPED = slice(0, 5), slice(5, 14)
 _MOST = 1 << 29
 
@@ -349,7 +348,7 @@ def identities(documents: Sequence[bytes]) -> dict[bytes, Numbers]:
 
     A document without one is left out, and so is a number that no flood reaches.
     """
-    for pattern, (run_at, number_at) in ((_STAMPED, _IN_STAMPED), (_IDENTITY, _IN_IDENTITY)):
+    for pattern, (run_at, number_at) in ((STAMPED, _IN_STAMPED), (_IDENTITY, _IN_IDENTITY)):
         matched = [match[1] for match in map(pattern.search, documents) if match is not None]
         if matched:
             return _by_run(matched, run_at, number_at)
