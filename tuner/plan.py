@@ -5,18 +5,17 @@ from __future__ import annotations
 import gzip
 import math
 import statistics
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
 
 from tuner.engine.bulk_times import BulkLatency
 from tuner.errors import JobFailed
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import Measurement
 from tuner.profile.placement import message_memory_bytes
+from tuner.reading import table
 from tuner.search.study import BASELINE, Ending, Phase, Study
 from tuner.search.verdict import Claim, judge
 
@@ -87,8 +86,7 @@ class InputText:
 @cache
 def input_texts() -> Mapping[str, InputText]:
     """Those of plan.toml, by the names of `Inputs` and in the order of a report."""
-    rows = tomllib.loads((files("tuner") / "plan.toml").read_text(encoding="utf-8"))
-    return {name: InputText(**row) for name, row in rows.items()}
+    return {name: InputText(**row) for name, row in table("plan.toml").items()}
 
 
 _SHARD_DOCUMENTS = 200_000_000

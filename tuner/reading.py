@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import tomllib
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -77,9 +78,16 @@ def resolved(path: str | Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def require_regular(path: str | Path) -> None:
-    """Raise OSError where a file cannot be read, which something else is about to do."""
-    opened(path).close()
+def readable(path: str | Path | None, role: str = "") -> str | None:
+    """The path of a file that something else is about to read, None for none; raises NotReadable,
+    which says its `role`."""
+    if path is None:
+        return None
+    try:
+        opened(path).close()
+    except OSError as error:
+        raise unreadable(f"{path}{role}", error) from None
+    return str(path)
 
 
 def unreadable(path: str | Path, error: OSError) -> NotReadable:
@@ -119,6 +127,17 @@ def _require_no_kernel(handle: int, path: str) -> None:
     there = Path(f"/proc/self/fd/{handle}")
     if there.is_symlink() and str(there.readlink()).startswith(_KERNEL):
         raise NotRegular("a file of the kernel's", path)
+
+
+def packaged(name: str) -> str:
+    """The text of a file that lies in the package, such as `lab/openssl.cnf`."""
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """The table of facts in a TOML file of the package."""
+    return tomllib.loads(packaged(name))
 
 
 def asset(folder: str, name: str) -> Path:

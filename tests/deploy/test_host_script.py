@@ -14,7 +14,7 @@ import pytest
 from tuner.deploy.inventory import InventoryHost, Paths, Service
 from tuner.deploy.target import Candidate, RemoteHost, Undone
 from tuner.errors import JobFailed
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import free_port
 
 OLD = "# as it was\n*.* /dev/null\n"
 NEW = 'module(load="imtcp")\ninput(type="imtcp" address="127.0.0.1" port="{port}")\n*.* /dev/null\n'

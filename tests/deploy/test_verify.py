@@ -14,7 +14,7 @@ from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.target import Examined, RemoteHost
 from tuner.deploy.verify import engine_drift, host_drift
 from tuner.engine.client import EngineClient
-from tuner.engine.probe import EngineFacts
+from tuner.engine.status import EngineFacts
 from tuner.profile.model import Profile
 from tuner.render.artefacts import configuration
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import free_port
 
 NUMBER = re.compile(rb"seq=(\d+);")
 _POLL_S = 0.1

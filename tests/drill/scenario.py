@@ -21,8 +21,7 @@ from tests.drill.senders import Burst, Sender
 from tests.live.small_disk import small_disk
 from tests.safety.searches import compiled
 from tuner.host.process import own_environment
-from tuner.lab.entrances import EventSource, TcpPort, UdpPort, UnixSocket
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import EventSource, TcpPort, UdpPort, UnixSocket, free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 

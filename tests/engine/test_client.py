@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.engine.answers import Raw, Refusal, answering
-from tuner.engine.client import Access, EngineClient, EngineRefused, NoAnswer
+from tuner.engine.client import ABSENT, Access, EngineClient, EngineRefused, NoAnswer
 from tuner.engine.installed import alias_writes, component_template, lifecycle_policy, open_indices
 from tuner.engine.owned import Owner, create_index
-from tuner.engine.probe import EngineLimits, has, limits, lost_shards
+from tuner.engine.status import EngineLimits, limits, lost_shards
 from tuner.engines.release import Engine
 from tuner.errors import JobFailed, Unreachable
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import free_port
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from tuner.lab.ports import free_port
 def test_the_login_goes_with_every_request(access: Access, header: str | None) -> None:
     with answering({}) as engine:
         client = EngineClient(engine.url, access)
-        assert has(client, "/_ilm/status") is False
+        assert client.find("/_ilm/status", ABSENT) == {}
         client.close()
     assert engine.requests == [("GET", "/_ilm/status", header)]
     assert access.has_secret == (header is not None)
@@ -88,7 +88,7 @@ def test_a_certificate_that_is_refused_keeps_the_reason(
         thread = threading.Thread(target=handshake)
         thread.start()
         url = f"https://127.0.0.1:{server.getsockname()[1]}"
-        client = EngineClient(url, Access(cacert=certificate if trusts else None))
+        client = EngineClient(url, Access(cacert=str(certificate) if trusts else None))
         with pytest.raises(Unreachable, match=says):
             client.get("/")
         client.close()

@@ -11,9 +11,9 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.engine.client import EngineClient
-from tuner.engine.counters import count
 from tuner.engine.delivery import fault_counts
 from tuner.engine.feed import MOST_BULK_BYTES, Bulk, Feed, bulk_path, bulks_of, fault_in
+from tuner.engine.status import count
 from tuner.host.process import wait_until
 from tuner.lab.sink import Sink, parse_fault
 

@@ -13,18 +13,20 @@ from tuner.deploy.plan import engine_changes
 from tuner.deploy.verify import engine_drift
 from tuner.engine.bulk_times import bulk_tasks
 from tuner.engine.client import EngineClient
-from tuner.engine.counters import (
+from tuner.engine.delivery import Expectation, check_by_identity, searchable
+from tuner.engine.numbering import SentEvents
+from tuner.engine.status import (
     count,
+    facts,
     index_counters,
     indexed,
+    limits,
+    lost_shards,
     merges_under_way,
     node_counters,
     refreshes,
     unfinished,
 )
-from tuner.engine.delivery import Expectation, check_by_identity, searchable
-from tuner.engine.numbering import SentEvents
-from tuner.engine.probe import facts, limits, lost_shards
 from tuner.errors import JobFailed, TuneError
 
 PLACES = (

@@ -16,7 +16,7 @@ import yaml
 from tests.live.conftest import tune
 from tuner.cluster.access import made
 from tuner.host.process import wait_until
-from tuner.lab.ports import free_ports
+from tuner.lab.entrances import free_ports
 
 pytestmark = pytest.mark.full
 

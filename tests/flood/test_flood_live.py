@@ -12,11 +12,11 @@ import pytest
 from tests.lab.test_sink_live import CONFIG, account, rsyslogd
 from tests.live.hosts import NEEDS_HOSTS, hosts
 from tuner.engine.client import EngineClient
-from tuner.engine.counters import indexed
 from tuner.engine.delivery import DeliveryCheck
+from tuner.engine.status import indexed
 from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodSpec, Transport, loopback
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import free_port
 from tuner.lab.sink import Sink
 
 pytestmark = [

@@ -15,7 +15,6 @@ import pytest
 from tests.safety.invariants import is_running
 from tuner.errors import ProgramMissing
 from tuner.host.process import (
-    Command,
     Daemon,
     own_environment,
     run,
@@ -40,7 +39,7 @@ SHELL = {
 def of_a_daemon(folder: Path) -> str:
     with scratch(folder) as below:
         own = subfolder(below, "own")
-        daemon = Daemon(Command(["env"], own / "log", own, own_environment("ES_PWD")))
+        daemon = Daemon(["env"], own / "log", own, own_environment("ES_PWD"))
         assert wait_until(lambda: daemon.ending() is not None, 60)
         return "\n".join(daemon.last_lines(100))
 
@@ -74,10 +73,10 @@ def test_a_missing_setpriv_is_said_with_its_package(monkeypatch: pytest.MonkeyPa
 STARTED = """
 import sys
 from pathlib import Path
-from tuner.host.process import Command, Daemon
+from tuner.host.process import Daemon
 folder = Path(sys.argv[1])
 begun = ["sh", "-c", "echo here; exec sleep 60"]
-print(Daemon(Command(begun, folder / "log", folder, {"PATH": sys.argv[2]})).pid, flush=True)
+print(Daemon(begun, folder / "log", folder, {"PATH": sys.argv[2]}).pid, flush=True)
 input()
 """
 LATE = """\

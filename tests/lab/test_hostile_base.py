@@ -13,8 +13,7 @@ import pytest
 from tests.lab.test_copy import ES, fitted, said_of
 from tuner.host.process import wait_until
 from tuner.lab.confined import confined
-from tuner.lab.entrances import TcpPort
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.modules.input import LOOPBACK

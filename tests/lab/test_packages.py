@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tuner.lab.complaints import packages_to_install
+from tuner.lab.check import packages_to_install
 from tuner.modules.registry import UNPACKAGED
 
 COULD_NOT = (

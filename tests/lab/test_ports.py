@@ -9,8 +9,17 @@ from pathlib import Path
 import pytest
 
 from tuner.errors import JobFailed
-from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
-from tuner.lab.ports import are_free, free_port, free_ports, is_bound, is_listening
+from tuner.lab.entrances import (
+    ReadFile,
+    TcpPort,
+    UdpPort,
+    UnixSocket,
+    are_free,
+    free_port,
+    free_ports,
+    is_bound,
+    is_listening,
+)
 
 
 def test_consecutive_ports_are_free_over_tcp_and_udp() -> None:
@@ -50,7 +59,7 @@ def test_no_port_is_one_that_an_outgoing_connection_may_be_given(
     """An engine listens only seconds after its port was chosen, and again after each restart."""
     written = tmp_path / "ip_local_port_range"
     written.write_text(ephemeral)
-    monkeypatch.setattr("tuner.lab.ports._EPHEMERAL", written)
+    monkeypatch.setattr("tuner.lab.entrances._EPHEMERAL", written)
     for _ in range(50):
         first = free_ports(4)
         assert set(range(first, first + 4)) <= allowed

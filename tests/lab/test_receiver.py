@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from tuner.host.process import wait_until
-from tuner.lab.ports import free_ports
+from tuner.lab.entrances import free_ports
 from tuner.lab.receiver import RECEIVER_PORTS, Receiver, RelpReader, TcpReader
 
 LINES = b"<13>a line\n<13>another\n"

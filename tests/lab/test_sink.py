@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from tuner.engine.client import EngineClient, EngineRefused
-from tuner.engine.counters import count, index_counters, indexed, make_durable, node_counters
 from tuner.engine.delivery import DeliveryCheck, Expectation, check_by_sink
 from tuner.engine.numbering import FIELD, SentEvents, first_number
 from tuner.engine.owned import Owner, create_index, indices, put_template, remove
-from tuner.engine.probe import facts
+from tuner.engine.status import count, facts, index_counters, indexed, make_durable, node_counters
 from tuner.lab.sink import Sink
 
 RUN = "0a1b2c3d"
@@ -222,7 +221,7 @@ def test_templates_and_indices_of_ours_come_and_go(sink: Sink, client: EngineCli
 
 def test_a_created_index_shows_its_mappings(client: EngineClient) -> None:
     client.request("PUT", "/shown", {"mappings": {"_meta": {"run_id": "x"}}})
-    shown = client.get("/shown")["shown"]
+    shown = client.get("/shown/_mapping")["shown"]
     assert isinstance(shown, dict)
     assert shown["mappings"] == {"_meta": {"run_id": "x"}}
     assert client.request("DELETE", "/shown") == {"acknowledged": True}

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tuner.engine.delivery import ArrivedRun, DeliveryCheck, Expectation
+from tuner.engine.delivery import ArrivedRun, DeliveryCheck, check_arrivals
 from tuner.engine.numbering import SentEvents
-from tuner.lab.sink_store import Tally, arrived_run, check_tallies, identities
+from tuner.lab.sink_store import Tally, arrived, arrived_run, identities
 
 
 def document(number: int, run: str = "0a1b2c3d") -> bytes:
@@ -21,7 +21,8 @@ def tally(*numbers: int) -> Tally:
 
 
 def check(tallies: list[Tally], count: int) -> DeliveryCheck:
-    return check_tallies([tallies], SentEvents((count,)), Expectation(((1,),)))
+    sent = SentEvents((count,))
+    return check_arrivals(arrived(tallies, sent), sent)
 
 
 def test_identities_are_found_by_run() -> None:

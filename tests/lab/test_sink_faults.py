@@ -12,8 +12,8 @@ import pytest
 
 from tests.lab.test_sink import SHORT, bulk_body, checked, numbered, send
 from tuner.engine.client import EngineClient
-from tuner.engine.counters import indexed, unfinished
 from tuner.engine.delivery import DeliveryCheck, FaultCount, arrived, fault_counts
+from tuner.engine.status import indexed, unfinished
 from tuner.errors import JobFailed
 from tuner.lab.sink import Sink, parse_fault
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from tuner.engine.client import EngineClient
-from tuner.engine.counters import indexed
 from tuner.engine.delivery import DeliveryCheck, arrived
+from tuner.engine.status import indexed
 from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodSpec, Transport, loopback
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import free_port
 from tuner.lab.sink import Sink
 
 pytestmark = [

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tuner.engine.client import EngineClient
-from tuner.engine.probe import answers as engine_answers
+from tuner.engine.status import answers as engine_answers
 from tuner.errors import JobFailed
 from tuner.lab.sink import Sink
 

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tuner.host.process import give_to_daemons
-from tuner.lab.entrances import EventSource, TcpPort, UdpPort
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import EventSource, TcpPort, UdpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 

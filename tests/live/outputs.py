@@ -16,8 +16,7 @@ from tests.profile.examples import small
 from tests.shipped import release_at_hand
 from tuner.host.process import give_to_daemons, run
 from tuner.host.programs import find, rsyslogd
-from tuner.lab.entrances import EventSource, TcpPort
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import EventSource, TcpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.modules.omelasticsearch import OmelasticsearchOutput

@@ -22,7 +22,7 @@ from tests.safety.scorecard import LATE_S, control, row
 from tuner.cli.commands import app
 from tuner.errors import TuneError
 from tuner.host.process import wait_until
-from tuner.lab.ports import free_ports
+from tuner.lab.entrances import free_ports
 from tuner.profile.edit import edit
 
 RUN = CliRunner()

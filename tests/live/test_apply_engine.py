@@ -16,7 +16,7 @@ from tests.live.hosts import NEEDS_HOSTS, SshHost, hosts, passed
 from tests.live.test_apply import DYING, RUNS, Site
 from tests.safety.scorecard import row
 from tuner.engine.client import JSON, EngineClient, EngineRefused
-from tuner.lab.ports import free_ports
+from tuner.lab.entrances import free_ports
 from tuner.reading import asset_text
 
 pytestmark = [pytest.mark.live, NEEDS_HOSTS]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.engine.counters import indexed
+from tuner.engine.status import indexed
 from tuner.flood.flood import Flood
 from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until

@@ -19,8 +19,8 @@ from tuner.engine.bulk_times import (
     latency_of,
 )
 from tuner.engine.client import EngineClient, number_at
-from tuner.engine.counters import indexed
 from tuner.engine.delivery import fault_counts
+from tuner.engine.status import indexed
 from tuner.engines.release import Engine, Release
 from tuner.flood.flood import Flood
 from tuner.flood.workload import flood_spec

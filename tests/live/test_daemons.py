@@ -14,9 +14,8 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.host.process import own_environment
-from tuner.lab.entrances import TcpPort
+from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.lab import new_run_id, sink_lab
-from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lint.load import load_profile

@@ -24,8 +24,7 @@ from tuner.deploy.verify import stranded_files
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version
-from tuner.lab.entrances import TcpPort
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.sink import Sink
 from tuner.measure.paced import _spool_bytes

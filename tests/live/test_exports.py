@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import SMALL
-from tuner.lab.ports import free_ports
+from tuner.lab.entrances import free_ports
 from tuner.lint.load import load_profile, parse_profile
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile

@@ -16,8 +16,7 @@ from tests.live.outputs import Place, lines, place, receiving, wait
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.host.process import give_to_daemons
-from tuner.lab.entrances import TcpPort
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink

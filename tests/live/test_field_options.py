@@ -18,7 +18,7 @@ from tests.profile.examples import small
 from tuner.engine.client import EngineClient, EngineRefused, at
 from tuner.engine.feed import kept
 from tuner.host.process import give_to_daemons
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import free_port
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 from tuner.modules.omfile import DynaFile, file_pattern

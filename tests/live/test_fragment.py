@@ -13,7 +13,7 @@ import pytest
 
 from tests.profile.examples import SMALL
 from tuner.lab.check import check_fragment
-from tuner.lab.ports import free_ports
+from tuner.lab.entrances import free_ports
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
 from tuner.render.artefacts import rsyslog_conf

@@ -20,8 +20,7 @@ from tests.live.hostile import SEED, TYPED, pieces
 from tests.profile.examples import SMALL
 from tuner.engine.client import EngineClient
 from tuner.host.process import wait_until
-from tuner.lab.entrances import TcpPort
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lint.load import parse_profile

@@ -20,8 +20,8 @@ from tests.shipped import at_hand, release_at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.host.programs import rsyslog_version
+from tuner.lab.entrances import free_port
 from tuner.lab.lab import new_run_id, sink_lab
-from tuner.lab.ports import free_port
 from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink, parse_fault
 from tuner.measure.measurement import Measurement, TrialPlan

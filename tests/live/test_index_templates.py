@@ -26,8 +26,7 @@ from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.engines.node import NODE_SETTINGS, Node
 from tuner.engines.release import Release
 from tuner.engines.settings import CODECS, MODES, unknown_to
-from tuner.lab.entrances import TcpPort
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.render.artefacts import render, rsyslog_conf

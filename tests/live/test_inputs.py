@@ -21,8 +21,7 @@ from tests.shipped import release_at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.host.usage import thread_cpu
-from tuner.lab.entrances import TcpPort, UdpPort
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import TcpPort, UdpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink

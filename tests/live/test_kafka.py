@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.outputs import daemon, lines, place, wait
-from tuner.lab.ports import free_port, is_listening
+from tuner.lab.entrances import free_port, is_listening
 from tuner.lab.scratch import subfolder
 
 pytestmark = [pytest.mark.live, pytest.mark.full]

@@ -13,7 +13,7 @@ import pytest
 
 from tests.live.conftest import tune, tune_and_signal
 from tuner.engine.client import EngineClient
-from tuner.engine.counters import indexed
+from tuner.engine.status import indexed
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
 

@@ -25,8 +25,7 @@ from tests.shipped import release_at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.host.process import give_to_daemons
-from tuner.lab.entrances import EventSource, TcpPort, UdpPort
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import EventSource, TcpPort, UdpPort, free_port
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 

@@ -16,8 +16,7 @@ import pytest
 from tests.live.outputs import daemon, lines, wait
 from tests.shipped import release_at_hand
 from tuner.lab.check import check
-from tuner.lab.entrances import TcpPort
-from tuner.lab.ports import free_port, is_listening
+from tuner.lab.entrances import TcpPort, free_port, is_listening
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 

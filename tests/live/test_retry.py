@@ -24,9 +24,8 @@ from tuner.engine.delivery import fault_counts
 from tuner.engines.release import Release
 from tuner.host.process import wait_until
 from tuner.lab.engine import SinkEngine
-from tuner.lab.entrances import TcpPort
+from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.lab import attached_lab, lab_of, new_run_id
-from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink, parse_fault

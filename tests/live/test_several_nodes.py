@@ -17,8 +17,8 @@ import pytest
 from tests.live.conftest import tune
 from tests.profile.examples import SMALL
 from tuner.engine.client import EngineClient, at
-from tuner.engine.counters import node_counters
 from tuner.engine.owned import PREFIX
+from tuner.engine.status import node_counters
 from tuner.engines.versions import distribution_for
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import LabNodes

@@ -26,9 +26,8 @@ from tuner.engine.owned import PREFIX, indices
 from tuner.engines.release import Release
 from tuner.engines.versions import DEFAULT
 from tuner.lab.check import check
-from tuner.lab.entrances import TcpPort, make_certificates
+from tuner.lab.entrances import TcpPort, free_port, make_certificates
 from tuner.lab.lab import attached_lab, new_run_id, sink_lab
-from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.measure.measurement import Measurement, TrialPlan

@@ -18,8 +18,7 @@ from tests.shipped import release_at_hand
 from tuner.cli.commands import app
 from tuner.host.process import give_to_daemons
 from tuner.lab.check import _TIMEOUT_S
-from tuner.lab.entrances import TcpPort
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.rsyslogd import START_TIMEOUT_S, Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lint.load import parse_profile

@@ -16,8 +16,7 @@ from tests.profile.examples import small
 from tuner.engine.client import EngineClient, at
 from tuner.engine.feed import kept
 from tuner.host.process import give_to_daemons
-from tuner.lab.entrances import TcpPort
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.render.artefacts import rsyslog_conf

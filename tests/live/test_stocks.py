@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tuner.engine.client import EngineClient
-from tuner.lab.entrances import TcpPort
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lint.load import parse_profile

@@ -14,7 +14,7 @@ from tests.live.conftest import Done
 from tests.live.hosts import NEEDS_HOSTS, hosts, inventory, passed
 from tests.live.test_apply import Site
 from tests.live.test_fragment import awaited
-from tuner.lab.ports import free_ports
+from tuner.lab.entrances import free_ports
 
 pytestmark = [pytest.mark.live, NEEDS_HOSTS]
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.profile.examples import small
 from tests.profile.test_base import loaded
-from tuner.engine.counters import IndexCounters
+from tuner.engine.status import IndexCounters
 from tuner.flood.spec import Punctuality
 from tuner.host.usage import CoreTime, Usage
 from tuner.measure.counters import Counters, Window

@@ -15,7 +15,7 @@ import pytest
 from tests.measure.test_doubts import AT_FIRST
 from tests.measure.test_watch import ONE_EACH, Engine, Script, counted
 from tests.profile.examples import small
-from tuner.engine.counters import NodeSilent
+from tuner.engine.status import NodeSilent
 from tuner.flood.spec import FloodProgress, Punctuality
 from tuner.host.usage import CoreTime, Usage
 from tuner.lab.lab import Lab

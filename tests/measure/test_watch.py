@@ -18,8 +18,8 @@ from tests.profile.examples import small
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.delivery import DeliveryCheck, Expectation
 from tuner.engine.numbering import SentEvents
-from tuner.engine.probe import SILENCE_S
 from tuner.engine.sampled import LearntDocuments
+from tuner.engine.status import SILENCE_S
 from tuner.errors import JobFailed, Unreachable
 from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodProgress
@@ -150,7 +150,7 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
     """Watches over scripts, whose clock the modules see."""
 
     def make(script: Script, profile: Profile | None = None, **engine: object) -> Run:
-        for module in ("measure.watch", "measure.settle", "host.process", "engine.probe"):
+        for module in ("measure.watch", "measure.settle", "host.process", "engine.status"):
             monkeypatch.setattr(f"tuner.{module}.time", script)
         rsyslogd = SimpleNamespace(
             check=script.check, ending=script.ending, usage=lambda: Usage(1.0, 1),

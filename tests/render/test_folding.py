@@ -13,8 +13,7 @@ from tests.profile.examples import at_hand, small
 from tests.render.test_rsyslogd_accepts import verdict_on
 from tests.render.tokens import parse
 from tuner.host.process import wait_until
-from tuner.lab.entrances import TcpPort
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.profile.model import Profile

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import small
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import free_port
 from tuner.render.artefacts import render
 from tuner.render.tree import write
 

@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import psutil
 
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import free_port
 
 Json = dict[str, Any]
 

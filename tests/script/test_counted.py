@@ -14,8 +14,7 @@ from tests.profile.test_base import loaded
 from tuner.diagnose.settings import of_base
 from tuner.host.process import wait_until
 from tuner.host.programs import rsyslog_version
-from tuner.lab.entrances import TcpPort
-from tuner.lab.ports import free_port
+from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd, impstats_section
 from tuner.lab.rsyslogd import read as rounds
 from tuner.lab.scratch import scratch, subfolder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.profile.examples import SMALL
-from tuner.engine.probe import EngineLimits
+from tuner.engine.status import EngineLimits
 from tuner.errors import Severity
 from tuner.lint.load import parse_profile
 from tuner.validate.engine import request_problems

@@ -14,7 +14,7 @@ from tuner.cases.model import Case, Cases
 from tuner.cases.run import Sent, Surface
 from tuner.errors import BadProfile, KeyPath, Problem
 from tuner.flood.heads import STYLES, HeadFields
-from tuner.lab.ports import has_address
+from tuner.lab.entrances import has_address
 from tuner.lint.load import text_of
 from tuner.modules.input import TRANSPORTS, TransportKind
 from tuner.profile.source import Source, problem_at, read

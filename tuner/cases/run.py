@@ -15,12 +15,11 @@ from typing import BinaryIO
 from tuner.cases.arrival import Came, documents, lines
 from tuner.cases.script import CaseScript, Entrance
 from tuner.engine.client import EngineClient
-from tuner.engine.counters import count
 from tuner.engine.feed import kept
+from tuner.engine.status import count
 from tuner.errors import JobFailed, ProgramMissing
 from tuner.host.process import own_environment, wait_until, wait_until_quiet
-from tuner.lab.check import check
-from tuner.lab.complaints import packages_to_install
+from tuner.lab.check import check, packages_to_install
 from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field, replace
 from posixpath import normpath
 
 from tuner.lab.confined import TLS, TOWARDS_ENGINE, confined, is_of_host, without_host
-from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
+from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket, free_port
 from tuner.lab.numbered import OWN
-from tuner.lab.ports import free_port
 from tuner.modules.input import LOOPBACK
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.omhttp import OmhttpOutput

@@ -28,7 +28,7 @@ from tuner.lab.loads import LoadHost
 from tuner.lab.sink import Sink, parse_fault
 from tuner.modules.input import TRANSPORTS
 from tuner.profile.sample import is_sample, origin_of, read_sample, sample_text
-from tuner.reading import require_regular, required_content, unreadable
+from tuner.reading import readable, required_content
 from tuner.report.traffic import traffic_blocks
 from tuner.schema.numerals import counted
 from tuner.script.configuration import MAX_BYTES, configuration
@@ -124,7 +124,7 @@ def plan_transport(options: FloodArguments) -> Transport:
     Refused for a host that may not be flooded from here."""
     kind, port, on_cluster = options.transport, options.port, options.cluster
     takes_path = TRANSPORTS[kind].has_path
-    credentials = Credentials(*map(_pem, (options.ca, options.certificate, options.key)))
+    credentials = Credentials(*map(readable, (options.ca, options.certificate, options.key)))
     if (port is None) is (not options.target):
         raise BadUsage("give either --port or --target")
     if on_cluster and (port is not None or takes_path):
@@ -173,17 +173,6 @@ def flood(options: FloodArguments) -> None:
 
     with loads_of_cluster(transport) as hosts:
         _run(spec, hosts, plan, output)
-
-
-def _pem(path: Path | None) -> str | None:
-    """A file that TLS reads; raises NotReadable."""
-    if path is None:
-        return None
-    try:
-        require_regular(path)
-    except OSError as error:
-        raise unreadable(path, error) from None
-    return str(path)
 
 
 def _replay(options: FloodArguments) -> str | None:

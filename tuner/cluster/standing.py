@@ -16,7 +16,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -42,13 +41,14 @@ from tuner.errors import JobFailed, ProgramMissing, Refused, TuneError
 from tuner.host.lock import state_folder
 from tuner.host.remote import Answer, Host, connect, script_of
 from tuner.host.signals import ending_signals
+from tuner.reading import packaged
 from tuner.writing import write_whole
 
 READY = "ready"
 # Where its web server, which cannot be turned off, serves nothing.
 _NOWHERE = "127.0.0.1:0"
 _PATIENCE_S = 20
-_SCRIPT = files("tuner.cluster").joinpath("member.sh").read_text(encoding="utf-8")
+_SCRIPT = packaged("cluster/member.sh")
 _WAIT_S = 30
 _LIMIT_S = 3.0 * _WAIT_S
 _HERE = [sys.executable, "-P", "-c", "from tuner.cli.main import main; main()"]
@@ -119,21 +119,16 @@ class ClusterMember:
         """Our address as that machine sees it when we log in; None where it is this machine."""
         if self._host.is_local:
             return None
-        seen = (
-            self._host.run(["sh", "-c", "echo ${SSH_CONNECTION%% *}"])
-            .out.decode(errors="replace")
-            .strip()
-        )
-        return seen or None
+        answer = self._host.run(["sh", "-c", "echo ${SSH_CONNECTION%% *}"])
+        return answer.out.decode(errors="replace").strip() or None
 
     def start(self, certificate: ClusterCertificate, arguments: Sequence[str]) -> str:
         """Start it with these arguments of `cluster member`; gives the address at which it answers.
         Raises JobFailed where it does not begin."""
         command = [*self._tune, "cluster", "member", self._folder, *arguments]
         printed = {"certificate": certificate.certificate.encode(), "key": certificate.key.encode()}
-        return (
-            self._call("start", shlex.join(command), printed).out.decode(errors="replace").strip()
-        )
+        answer = self._call("start", shlex.join(command), printed)
+        return answer.out.decode(errors="replace").strip()
 
     def is_alive(self) -> bool:
         """Whether its process still runs."""

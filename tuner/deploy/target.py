@@ -13,7 +13,6 @@ import shlex
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import TypeVar
 
@@ -30,13 +29,14 @@ from tuner.host.remote import (
     printed_by_script,
     script_of,
 )
+from tuner.reading import packaged
 from tuner.render.tree import unified
 from tuner.script.configuration import MAX_BYTES
 from tuner.writing import raw_of
 
 Tell = Callable[[str], None]
 
-_SCRIPT = files("tuner.deploy").joinpath("host.sh").read_text(encoding="utf-8")
+_SCRIPT = packaged("deploy/host.sh")
 _LIMIT_S = 60.0
 _PATIENCE_S = 20
 _LONGEST_WAIT_S = 600

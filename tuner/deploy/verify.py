@@ -17,7 +17,7 @@ from tuner.diagnose.course import courses
 from tuner.diagnose.diagnosis import diagnose
 from tuner.diagnose.settings import of_profile
 from tuner.engine.client import EngineClient
-from tuner.engine.probe import facts
+from tuner.engine.status import facts
 from tuner.host.process import wait_until
 from tuner.modules.imudp import ImudpInput
 from tuner.modules.input import TRANSPORTS

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
 from tuner.diagnose.course import CounterCourse, TimeSpan
+from tuner.reading import table
 from tuner.schema.numerals import counted
 
 
@@ -139,7 +135,7 @@ def finding(
 ) -> ProductionFinding:
     """A finding in the words that findings.toml has for the cause, or for this case of it, with
     these values in them."""
-    general = _words()[cause.name.lower()]
+    general = table("diagnose/findings.toml")[cause.name.lower()]
     words = general | general.get(case, {})
     why, meaning, way_out, parameter = (
         words.get(key, "").format(**values) for key in ("why", "meaning", "way_out", "parameter")
@@ -156,11 +152,6 @@ def finding(
         WayOut(way_out, parameter, words.get("code", "")),
         Certainty(words.get("certainty", "certain")),
     )
-
-
-@cache
-def _words() -> Mapping[str, dict[str, Any]]:
-    return tomllib.loads(files("tuner.diagnose").joinpath("findings.toml").read_text("utf-8"))
 
 
 def exactly(course: CounterCourse, lost: int) -> Events:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from tuner.engine.client import Access, EngineClient
 from tuner.errors import JobFailed, Refused
@@ -11,8 +10,10 @@ from tuner.host.allow import host_of
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
-from tuner.reading import content, require_regular, unreadable
+from tuner.reading import content, readable, unreadable
 from tuner.schema.scalars import is_loopback
+
+_FOR_TLS = ", which the profile names for TLS,"
 
 
 def client_for(url: str, profile: Profile) -> EngineClient:
@@ -43,20 +44,10 @@ def _access(output: OmelasticsearchOutput) -> Access:
     return Access(
         credentials=None if auth is None else (auth.uid, read_secret(auth.pwd)),
         apikey=None if key is None else read_secret(key),
-        cacert=_file(None if tls is None else tls.cacert),
-        certificate=_file(None if tls is None else tls.mycert),
-        key=_file(None if tls is None else tls.myprivkey),
+        cacert=readable(None if tls is None else tls.cacert, _FOR_TLS),
+        certificate=readable(None if tls is None else tls.mycert, _FOR_TLS),
+        key=readable(None if tls is None else tls.myprivkey, _FOR_TLS),
     )
-
-
-def _file(path: str | None) -> Path | None:
-    if path is None:
-        return None
-    try:
-        require_regular(path)
-    except OSError as error:
-        raise unreadable(f"{path}, which the profile names for TLS,", error) from None
-    return Path(path)
 
 
 def read_secret(reference: SecretRef) -> str:

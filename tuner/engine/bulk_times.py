@@ -137,16 +137,12 @@ def latency_of(times: BulkTimes) -> BulkLatency | None:
         p99_ms,
         max_ms=_end_ms(max(times.buckets)),
         requests=answered,
-        mean_bytes=_mean_bytes(times),
+        # Requests that came before may be answered while no other comes.
+        mean_bytes=times.body_bytes / times.requests
+        if times.body_bytes and times.requests
+        else None,
         source="histogram",
     )
-
-
-def _mean_bytes(times: BulkTimes) -> float | None:
-    """The size of a request; None where there was none, or their bytes are not known."""
-    if times.body_bytes is None or times.requests == 0:
-        return None
-    return times.body_bytes / times.requests
 
 
 def _histogram(route: object) -> dict[Edges, int]:

@@ -9,7 +9,6 @@ import ssl
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import requests
 from urllib3.exceptions import HTTPError, ReadTimeoutError
@@ -22,6 +21,10 @@ MOST_BYTES = 16 << 20
 """The longest answer that is read: no engine that does what it is asked for sends more."""
 _PIECE_BYTES = 1 << 16
 _MOST_SHOWN = 200
+
+
+ABSENT = frozenset({400, 404, 405})
+"""How an engine answers where nothing is, and where a minimal distribution has no such thing."""
 
 
 class NoAnswer(Unreachable):
@@ -46,32 +49,14 @@ class Access:
 
     credentials: tuple[str, str] | None = None
     apikey: str | None = None
-    cacert: Path | None = None
-    certificate: Path | None = None
-    key: Path | None = None
+    cacert: str | None = None
+    certificate: str | None = None
+    key: str | None = None
 
     @property
     def has_secret(self) -> bool:
         """Whether every request carries a password or a key."""
         return self.credentials is not None or self.apikey is not None
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """What an engine answered, whole."""
-
-    status: int
-    body: bytes
-
-    @property
-    def parsed(self) -> object:
-        """The JSON of it; documents come back with the bytes that they were sent with, whatever
-        those are.  Raises ValueError."""
-        try:
-            parsed: object = json.loads(self.body.decode("utf-8", "replace"))
-        except RecursionError:
-            raise ValueError("nested too deep") from None
-        return parsed
 
 
 ANYONE = Access()
@@ -110,9 +95,9 @@ class EngineClient:
         if access.apikey is not None:
             session.headers["Authorization"] = f"ApiKey {access.apikey}"
         if access.cacert is not None:
-            session.verify = str(access.cacert)
+            session.verify = access.cacert
         if access.certificate is not None and access.key is not None:
-            session.cert = (str(access.certificate), str(access.key))
+            session.cert = (access.certificate, access.key)
         return session
 
     def twin(self) -> EngineClient:
@@ -145,18 +130,21 @@ class EngineClient:
         EngineRefused on a status of 300 or more, and JobFailed for an answer above MOST_BYTES or of
         another form.
         """
-        answer = self._answer(method, path, body, timeout_s or self._timeout_s)
-        if answer.status >= 300:
+        status, answer = self._answer(method, path, body, timeout_s or self._timeout_s)
+        if status >= 300:
             reason = _reason(answer)
-            message = f"{method} {self.url}{path} failed with HTTP {answer.status}: {reason}"
-            raise EngineRefused(message, answer.status, reason)
+            message = f"{method} {self.url}{path} failed with HTTP {status}: {reason}"
+            raise EngineRefused(message, status, reason)
         try:
-            return answer.parsed
+            return _parsed(answer)
         except ValueError:
             raise JobFailed(f"{self.url}{path} answered with something that is not JSON") from None
 
-    def _answer(self, method: str, path: str, body: JSON | None, limit_s: float) -> _Answer:
-        """The answer of the address that answered last, else of the first other that does."""
+    def _answer(
+        self, method: str, path: str, body: JSON | None, limit_s: float
+    ) -> tuple[int, bytes]:
+        """The status and the body that the address answers which did last, else the first other
+        that does."""
         place = self.urls.index(self.url)
         gone: list[str] = []
         for url in (*self.urls[place:], *self.urls[:place]):
@@ -171,14 +159,14 @@ class EngineClient:
             return answer
         raise Unreachable("; ".join(gone))
 
-    def _whole(self, method: str, url: str, body: JSON | None, limit_s: float) -> _Answer:
+    def _whole(self, method: str, url: str, body: JSON | None, limit_s: float) -> tuple[int, bytes]:
         """An answer up to its end, of this address and no other.  Raises TimeoutError, JobFailed,
         and what requests does."""
         deadline = time.monotonic() + limit_s
         with self._session.request(
             method, url, json=body, timeout=limit_s, stream=True, allow_redirects=False
         ) as response:
-            return _Answer(response.status_code, whole_body(response, deadline))
+            return response.status_code, whole_body(response, deadline)
 
     def close(self) -> None:
         """Close the connection."""
@@ -237,18 +225,28 @@ def _innermost(error: BaseException) -> BaseException:
     return error if inner is None else _innermost(inner)
 
 
-def _reason(answer: _Answer) -> str:
+def _parsed(answer: bytes) -> object:
+    """The JSON of an answer; documents come back with the bytes that they were sent with, whatever
+    those are.  Raises ValueError."""
+    try:
+        parsed: object = json.loads(answer.decode("utf-8", "replace"))
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    return parsed
+
+
+def _reason(answer: bytes) -> str:
     """The engine's own words, from `error.reason` or `error`, else the start of the body.
 
     That something is invalid says little, so what caused it is added: engines give a chain of
     causes, of which the outer ones mostly hold the inner ones.
     """
     try:
-        error = at(answer.parsed, "error")
+        error = at(_parsed(answer), "error")
     except ValueError:
         error = None
     if error is None:
-        return answer.body[:_MOST_SHOWN].decode(errors="replace")
+        return answer[:_MOST_SHOWN].decode(errors="replace")
     if not isinstance(error, dict):
         return str(error)[:500]
     # An engine without a master gives a type, and null for the reason.

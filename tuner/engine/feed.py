@@ -148,10 +148,8 @@ class Feed:
         """Send as one client until the end, or the first fault."""
         with session:
             while not self._ended.is_set():
-                bulk, begun_s = (
-                    self._bulks[next(self._turns) % len(self._bulks)],
-                    time.thread_time(),
-                )
+                bulk = self._bulks[next(self._turns) % len(self._bulks)]
+                begun_s = time.thread_time()
                 self._count(Fed(bulk.documents, 0, 0.0, None))
                 fault = self._send(session, bulk)
                 acknowledged = bulk.documents if fault is None else 0

@@ -10,13 +10,19 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from urllib.parse import quote
 
-from tuner.engine.client import JSON, EngineClient, EngineRefused, at, list_at, number_at, object_at
+from tuner.engine.client import (
+    ABSENT,
+    JSON,
+    EngineClient,
+    EngineRefused,
+    at,
+    list_at,
+    number_at,
+    object_at,
+)
 from tuner.engines.release import Engine
 from tuner.errors import JobFailed
 from tuner.modules.field import Use
-
-# Where nothing is, and where a minimal distribution has no such thing at all.
-_ABSENT = frozenset({400, 404, 405})
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class OpenIndex:
 
 def component_template(client: EngineClient, name: str) -> JSON | None:
     """The component template of that name, None when there is none."""
-    answer = client.find(f"/_component_template/{name}", _ABSENT)
+    answer = client.find(f"/_component_template/{name}", ABSENT)
     entries = list_at(answer, "component_templates")
     named = (entry for entry in entries if at(entry, "name") == name)
     return next((object_at(entry, "component_template") for entry in named), None)
@@ -45,7 +51,7 @@ def open_indices(client: EngineClient, pattern: str) -> tuple[OpenIndex, ...]:
     Raises JobFailed for an answer of another form: settings are put where a name says."""
     choice = "expand_wildcards=open&ignore_unavailable=true&allow_no_indices=true"
     form = "flat_settings=true&include_defaults=true"
-    answer = client.find(f"/{pattern}/_settings?{choice}&{form}", _ABSENT)
+    answer = client.find(f"/{pattern}/_settings?{choice}&{form}", ABSENT)
     forms = (isinstance(at(answer, name, "settings"), dict) for name in answer)
     if not all(forms) or any(map(_NO_NAME.search, answer)):
         raise JobFailed(f"{client.url} answers, but not like Elasticsearch or OpenSearch")
@@ -59,16 +65,16 @@ def open_indices(client: EngineClient, pattern: str) -> tuple[OpenIndex, ...]:
 def lifecycle_policy(client: EngineClient, engine: Engine, name: str) -> JSON | None:
     """The policy of that name of ILM or ISM, as `{"policy": ...}`; None when there is none."""
     if engine is Engine.OPENSEARCH:
-        answer = client.find(f"/_plugins/_ism/policies/{name}", _ABSENT)
+        answer = client.find(f"/_plugins/_ism/policies/{name}", ABSENT)
     else:
-        answer = object_at(client.find(f"/_ilm/policy/{name}", _ABSENT), name)
+        answer = object_at(client.find(f"/_ilm/policy/{name}", ABSENT), name)
     policy = at(answer, "policy")
     return {"policy": policy} if isinstance(policy, dict) else None
 
 
 def alias_writes(client: EngineClient, name: str) -> bool | None:
     """Whether writes to an alias go to one index, None when there is no such alias."""
-    answer = client.find(f"/_alias/{name}", _ABSENT)
+    answer = client.find(f"/_alias/{name}", ABSENT)
     if not answer:
         return None
     flags = [at(index, "aliases", name, "is_write_index") for index in answer.values()]
@@ -102,7 +108,7 @@ def installed_templates(client: EngineClient) -> tuple[InstalledTemplate, ...]:
 
 def old_templates(client: EngineClient) -> tuple[InstalledTemplate, ...]:
     """Every template of the older kind, those of `_template`, sorted by name."""
-    answer = client.find("/_template", _ABSENT)
+    answer = client.find("/_template", ABSENT)
     return tuple(InstalledTemplate(name, object_at(answer, name)) for name in sorted(answer))
 
 

@@ -9,32 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tuner.engine.client import JSON, object_at
+from tuner.reading import table
 from tuner.schema.units import engine_bytes, seconds
 
-# What tells whose template it is, not what it does; and what engines note down for themselves.
-_OURS = frozenset({"managed_by", "profile_hash"})
-_BOOKKEEPING = frozenset(
-    {"created_date", "created_date_millis", "modified_date", "modified_date_millis", "policy_id",
-     "last_updated_time", "schema_version", "user"}
-)  # fmt: skip
-# Parts of a template and of policies that are the same as none.
-_IMPLIED: Mapping[str, object] = {
-    "hidden": "false",
-    "allow_custom_routing": "false",
-    "timestamp_field": {"name": "@timestamp"},
-    "delete_searchable_snapshot": "true",
-    "min_docs": "1",
-    "copy_alias": "false",
-    "prevent_empty_rollover": "false",
-    "error_notification": "null",
-    "retry": {"count": "3", "backoff": "exponential", "delay": "1m"},
-}
+_TABLE = table("engine/implied.toml")
+_OURS, _BOOKKEEPING, _MAY_BE_EMPTY = (
+    frozenset(_TABLE[kind]) for kind in ("ours", "bookkeeping", "may_be_empty")
+)
+_IMPLIED: Mapping[str, object] = _TABLE["implied"]
 # What a template of `_template` has where it says nothing.
 _FIRST = ("order", "0")
-_MAY_BE_EMPTY = frozenset(
-    {"composed_of", "ignore_missing_component_templates", "_meta", "settings", "mappings",
-     "aliases"}
-)  # fmt: skip
 
 
 def template(body: JSON) -> JSON:

@@ -3,6 +3,7 @@ how documents carry them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,6 +25,9 @@ no numbers that begin with a zero.  Then come the last digits of the microsecond
 the event has: so many that a histogram, which reckons with floats, has each number exactly."""
 
 MICRO_DIGITS = 12
+STAMPED = re.compile(rb'"%b": ?"?((\d\d)\d{%d})' % (FIELD.encode(), MICRO_DIGITS))
+"""A number in a document, and the output in it."""
+
 RUN_MICROS = 1_000 * 1_000_000
 """A run begins with a multiple of a thousand seconds, and is called by the last three digits of the
 thousands."""

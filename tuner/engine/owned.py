@@ -82,7 +82,11 @@ def remove(client: EngineClient, owner: Owner, prefix: str) -> None:
     _check_name(owner, prefix)
     for path, meta in _objects(client, prefix):
         if _run_id(meta) == owner.run_id:
-            _delete(client, path)
+            try:
+                client.request("DELETE", f"{path}?{_MASTER}")
+            except EngineRefused as error:
+                if error.status != 404:
+                    raise
 
 
 def created(client: EngineClient) -> dict[str, list[str]]:
@@ -116,11 +120,3 @@ def _run_id(meta: object) -> str | None:
     """The run that something with this `_meta` belongs to; None where it is not ours."""
     run_id = at(meta, "run_id")
     return run_id if at(meta, "managed_by") == MANAGER and isinstance(run_id, str) else None
-
-
-def _delete(client: EngineClient, path: str) -> None:
-    try:
-        client.request("DELETE", f"{path}?{_MASTER}")
-    except EngineRefused as error:
-        if error.status != 404:
-            raise

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused, at, list_at
 from tuner.engine.delivery import Expectation
-from tuner.engine.numbering import FIELD, FIRST_OUTPUT, MICRO_DIGITS, RUN_MICROS, event_of
+from tuner.engine.numbering import FIELD, FIRST_OUTPUT, MICRO_DIGITS, RUN_MICROS, STAMPED, event_of
 
 SAMPLE = 300
 """So many documents of an index: of what is so in 1 % of all, one is among them in 95 runs of
 100."""
 StoredDocument = Mapping[str, object]
 _NAMED = 3
-_STAMPED = re.compile(rb'"%b": ?"?(\d{%d})' % (FIELD.encode(), MICRO_DIGITS + 2))
 
 
 def sampled(client: EngineClient, pattern: str, seed: int) -> tuple[StoredDocument | None, ...]:
@@ -132,7 +131,7 @@ def learnt_documents(lines: bytes, run: str, expectation: Expectation) -> Learnt
     pool = len(expectation.outputs[0])
     rounds: list[dict[int, dict[int, bytes]]] = [{} for _ in expectation.outputs]
     for line in lines.split(b"\n")[1::2]:
-        digits = _STAMPED.search(line)
+        digits = STAMPED.search(line)
         place = None if digits is None else _place(digits[1], run)
         if digits is None or place is None or place[0] >= len(rounds):
             continue

@@ -1,15 +1,14 @@
 """The settings of an index that profiles have, which two tables beside this module list: what each
 takes, since when each engine knows it, and how it can be changed."""
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, create_model
 
 from tuner.engines.settings import Setting, Update, Version, introduced, setting, settings_of
+from tuner.reading import table
 from tuner.schema.scalars import ByteSize, Duration, FieldName, Line, PipelineName, Switch
 from tuner.schema.section import Section
 
@@ -31,9 +30,9 @@ _TYPES: Mapping[str, Any] = {
 }
 
 
-def _fields(table: str) -> dict[str, Any]:
+def _fields(name: str) -> dict[str, Any]:
     """The fields of the settings in a table, for pydantic."""
-    rows = tomllib.loads(files("tuner.engines").joinpath(table).read_text("utf-8"))
+    rows = table(f"engines/{name}")
     return {name.replace(".", "_"): _field(name, row) for name, row in rows.items()}
 
 

@@ -8,16 +8,15 @@ import hashlib
 import math
 import re
 import sys
-import tomllib
 from array import array
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tuner.profile.workload import LONGEST_MESSAGE_BYTES, SPREAD, MessageSizes
+from tuner.reading import table
 
 _T = TypeVar("_T")
 
@@ -105,7 +104,7 @@ def _with_sum(rounded: list[int], total: int, least: int, most: int) -> list[int
     return moved
 
 
-_TEXTS = tomllib.loads((Path(__file__).parent / "bodies.toml").read_text(encoding="utf-8"))
+_TEXTS = table("flood/bodies.toml")
 _WORDS: Sequence[str] = _TEXTS["words"].split()
 _SENTENCES: Sequence[str] = _TEXTS["sentences"]
 _AWKWARD: Sequence[str] = _TEXTS["awkward"]

@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from itertools import dropwhile
 from pathlib import Path
 from typing import IO, BinaryIO, Self, cast
@@ -67,20 +66,6 @@ def own_environment(*names: str) -> dict[str, str]:
     return {**inherited, "LC_ALL": "C.UTF-8"}
 
 
-@dataclass(frozen=True)
-class Command:
-    """What to run: arguments, the whole environment, folder, and the file in it for the output.
-
-    The folder is new, complete, and given to the daemon as it starts.
-    """
-
-    arguments: Sequence[str]
-    log: Path
-    folder: Path
-    environment: Mapping[str, str]
-    dies_with_us: bool = True
-
-
 # A shell adds the folder to the environment.
 _WITH_PARENT = '[ "$PPID" = "$0" ] && unset PWD && exec "$@"'
 
@@ -127,21 +112,27 @@ class OwnProcess:
 
 
 class Daemon(OwnProcess):
-    """A process we started; `stop` ends it and everything in its group."""
+    """A process that we started with these arguments, this whole environment and the file `log` for
+    its output; `stop` ends it and everything in its group.
 
-    def __init__(self, command: Command) -> None:
-        self.log = command.log
-        with command.log.open("xb") as output:
-            give_to_daemons(command.folder)
+    Its folder is new, complete, and given to it as it starts.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        log: Path,
+        folder: Path,
+        environment: Mapping[str, str],
+        dies_with_us: bool = True,
+    ) -> None:
+        self.log = log
+        with log.open("xb") as output:
+            give_to_daemons(folder)
             self._process = subprocess.Popen(
-                _wrapped(command.arguments, command.dies_with_us),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=command.folder,
-                env=command.environment,
-                start_new_session=True,
-            )
+                _wrapped(arguments, dies_with_us), stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, cwd=folder, env=environment, start_new_session=True,
+            )  # fmt: skip
 
     def last_lines(self, count: int) -> list[str]:
         """The end of the output, for error messages; nothing when it cannot be read."""
@@ -289,16 +280,8 @@ class Child(OwnProcess):
                 env=_environment(),
             )
             self._opened = opened.pop_all()
-
-    @property
-    def stdin(self) -> IO[bytes]:
-        """What the process reads."""
-        return cast(IO[bytes], self._process.stdin)
-
-    @property
-    def stdout(self) -> IO[bytes]:
-        """What the process writes."""
-        return cast(IO[bytes], self._process.stdout)
+        self.stdin = cast(IO[bytes], self._process.stdin)
+        self.stdout = cast(IO[bytes], self._process.stdout)
 
     def tell(self, line: bytes) -> None:
         """Write a line to it; nothing happens where it has ended."""

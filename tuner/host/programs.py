@@ -129,7 +129,7 @@ def openssl() -> str:
 
 def javas() -> tuple[Java, ...]:
     """Every Java runtime found on PATH and under /usr/lib/jvm, lowest version first."""
-    homes = {path.resolve() for path in Path("/usr/lib/jvm").glob("*") if _is_home(path)}
+    homes = {path.parents[1].resolve() for path in Path("/usr/lib/jvm").glob("*/bin/java")}
     on_path = shutil.which("java")
     if on_path is not None:
         homes.add(Path(on_path).resolve().parent.parent)
@@ -167,10 +167,6 @@ def _program(name: str, package: str, why: str) -> str:
     if path is None:
         raise ProgramMissing(f"{why} and is not installed: {to_install(package)}")
     return path
-
-
-def _is_home(path: Path) -> bool:
-    return (path / "bin" / "java").exists()
 
 
 def _major(home: Path) -> int | None:

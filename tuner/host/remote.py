@@ -182,11 +182,11 @@ def _answer(
     source, out, err = process.stdin, process.stdout, process.stderr
     if source is None or out is None or err is None:
         raise ValueError("the program has pipes")
-    answers = {out: bytearray(), err: bytearray()}
+    printed, complained = bytearray(), bytearray()
     with selectors.DefaultSelector() as ready:
         ready.register(source, selectors.EVENT_WRITE)
-        for stream in answers:
-            ready.register(stream, selectors.EVENT_READ)
+        ready.register(out, selectors.EVENT_READ, printed)
+        ready.register(err, selectors.EVENT_READ, complained)
         while ready.get_map():
             left_s = deadline - time.monotonic()
             if left_s <= 0:
@@ -197,19 +197,14 @@ def _answer(
                     if not content:
                         ready.unregister(source)
                         source.close()
-                elif not _read(key.fd, answers[out if key.fileobj is out else err]):
+                elif piece := os.read(key.fd, 1 << 16):
+                    key.data.extend(piece)
+                else:
                     ready.unregister(key.fileobj)
-            if sum(map(len, answers.values())) > MOST_BYTES:
+            if len(printed) + len(complained) > MOST_BYTES:
                 raise _TooLong
     process.wait(max(0.0, deadline - time.monotonic()))
-    return bytes(answers[out]), bytes(answers[err])
-
-
-def _read(number: int, answer: bytearray) -> bool:
-    """Whether there was more to read."""
-    piece = os.read(number, 1 << 16)
-    answer += piece
-    return bool(piece)
+    return bytes(printed), bytes(complained)
 
 
 def _unwritten(number: int, content: bytes) -> bytes:

@@ -1,5 +1,5 @@
-"""What a process and its threads use, and what the cores of this machine did, whoever used them;
-read from the kernel."""
+"""What a process and its threads use, what the cores of this machine did, whoever used them, and
+what control groups allow a container or a service of both; read from the kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import platform
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -15,7 +15,6 @@ from typing import Any, Self
 import psutil
 
 from tuner.errors import JobFailed
-from tuner.host.quota import cpu_quota, memory_limit
 from tuner.schema.units import cores_text
 
 
@@ -84,6 +83,16 @@ def _who(pid: int | None) -> str:
         return f"{psutil.Process(pid).name()}, pid {pid}"
     except psutil.NoSuchProcess:
         return f"pid {pid}"
+
+
+def position_in(path: str, pid: int) -> int | None:
+    """How many bytes of a file a process has read; None where it has not opened it.  It may have
+    opened it twice and read it once: so does rsyslogd 8.2302."""
+    try:
+        files = psutil.Process(pid).open_files()
+    except psutil.Error:
+        return None
+    return max((file.position for file in files if file.path == path), default=None)
 
 
 def memory_bytes() -> int:
@@ -300,5 +309,116 @@ def _text(path: Path) -> str:
     """The file's text, empty when there is none (any more)."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
+    except OSError:
         return ""
+
+
+# What control groups allow: a quota of cores leaves the affinity alone, so that a machine seems to
+# have all its cores.  Version 2 has it in `cpu.max`, version 1 in `cpu.cfs_quota_us`, and memory in
+# `memory.max` and `memory.limit_in_bytes` (kernel documentation: admin-guide/cgroup-v2,
+# scheduler/sched-bwc, admin-guide/cgroup-v1/memory); the tightest of a group and those above it
+# counts.
+_HERE = Path("/")
+
+
+@dataclass(frozen=True)
+class CpuQuota:
+    """So many cores at most, fractions included, and the file with what was used of them."""
+
+    cores: float
+    usage: Path
+
+    def used_s(self) -> float | None:
+        """The core-seconds that all in the group used so far; None where nobody counts them."""
+        try:
+            return used_in(self.usage.read_text(encoding="ascii"))
+        except OSError:
+            return None
+
+
+def cpu_quota(processors: int, root: Path = _HERE) -> CpuQuota | None:
+    """The tightest quota on this process, of the machine whose files are under `root`; None where
+    it may use all of so many processors."""
+    quotas = []
+    for folder, usage in _groups("cpu", root):
+        cores = cores_of(*(_text(folder / name) for name in _QUOTA_FILES))
+        if cores is not None and cores < processors:
+            quotas.append(CpuQuota(cores, usage))
+    return min(quotas, key=lambda quota: quota.cores, default=None)
+
+
+def memory_limit(root: Path = _HERE) -> int | None:
+    """The bytes of memory that this process and those that share its limit may have; None where
+    there is no limit.  Without one version 1 writes a number above any machine's memory."""
+    texts = (_text(folder / name) for folder, _ in _groups("memory", root) for name in _LIMITS)
+    return min((int(text) for text in texts if text.strip().isdigit()), default=None)
+
+
+_QUOTA_FILES = ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us")
+_LIMITS = ("memory.max", "memory.limit_in_bytes")
+
+
+def cores_of(most: str, quota_us: str, period_us: str) -> float | None:
+    """How many cores the files of a group allow: `cpu.max` (`150000 100000`; `max` is no limit), or
+    quota and period (-1 is no limit), each empty where there is no such file."""
+    quota, period = most.split() or (quota_us.strip(), period_us.strip())
+    if not quota or not period or quota == "max" or int(quota) <= 0:
+        return None
+    return int(quota) / int(period)
+
+
+def used_in(usage: str) -> float:
+    """The core-seconds in `cpu.stat` (version 2) or `cpuacct.usage` (version 1)."""
+    words = usage.split()
+    if "usage_usec" in words:
+        return int(words[words.index("usage_usec") + 1]) / 1e6
+    return int(words[0]) / 1e9
+
+
+@dataclass(frozen=True)
+class _Mount:
+    """A hierarchy of control groups: its controllers (none: version 2), which of its groups is the
+    root of the mount, and where that is."""
+
+    controllers: frozenset[str]
+    group: Path
+    folder: Path
+
+
+def _groups(controller: str, root: Path) -> Iterator[tuple[Path, Path]]:
+    """The folder of each group that can limit what this process has of `controller`, from its own
+    up, and the file that counts what it used of the cores."""
+    mounts = list(_mounts(_text(root / "proc/self/mountinfo"), root))
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        number, names, path = line.split(":", 2)
+        controllers = frozenset(filter(None, names.split(",")))
+        if number != "0" and controller not in controllers:
+            continue
+        for mount in mounts:
+            if mount.controllers >= controllers and bool(mount.controllers) == bool(controllers):
+                # Not below the root of its mount: as a process in a container sees its group that
+                # has no namespace of its own.
+                is_below = Path(path).is_relative_to(mount.group)
+                below = Path(path).relative_to(mount.group) if is_below else Path()
+                for level in (below, *below.parents):
+                    yield mount.folder / level, _usage(mount, mounts, level)
+
+
+def _mounts(mountinfo: str, root: Path) -> Iterator[_Mount]:
+    """The hierarchies in /proc/self/mountinfo (proc(5)); version 1 has its controllers in the
+    options of the file system."""
+    for line in mountinfo.splitlines():
+        head, _, tail = line.partition(" - ")
+        kind, _, options = tail.split(" ", 2)
+        if kind in {"cgroup", "cgroup2"}:
+            group, folder = head.split()[3:5]
+            names = frozenset(options.split(",")) if kind == "cgroup" else frozenset[str]()
+            yield _Mount(names, Path(group), root / folder.lstrip("/"))
+
+
+def _usage(mount: _Mount, mounted: list[_Mount], level: Path) -> Path:
+    """The file that counts what the group at that level used."""
+    if not mount.controllers:
+        return mount.folder / level / "cpu.stat"
+    counting = (other.folder for other in mounted if "cpuacct" in other.controllers)
+    return next(counting, mount.folder) / level / "cpuacct.usage"

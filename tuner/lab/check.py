@@ -1,7 +1,10 @@
-"""The layer `rsyslogd -N1`: the real daemon reads the whole rendered configuration.
+"""The layer `rsyslogd -N1`: the real daemon reads the whole rendered configuration, and what it
+says is told apart: faults of the files, what it does not stop at, and what only this machine lacks.
 
 Necessary and not sufficient: it accepts nonsense queue sizes, and it crashes on some bad
-configurations, which counts as rejecting them.
+configurations, which counts as rejecting them.  It ends with 1 whichever complaint it has.  Each
+sort was run on a real 8.2302: what stands in `runs` and `here` starts and passes events, there or
+where the machine has what is missing.
 
 It starts nothing and runs as the user who asks, not as `nobody`: rsyslogd reads its configuration
 as root, and what only root may read (secrets, keys, rulebases) would be reported as missing.
@@ -11,9 +14,10 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,16 +29,9 @@ from tuner.host.process import (
     run,
     run_as_daemon,
 )
-from tuner.host.programs import rsyslog_version, rsyslogd
-from tuner.lab.complaints import (
-    LOADED_TWICE,
-    Check,
-    classified,
-    owned_by_root,
-    packages_to_install,
-    shortened,
-)
-from tuner.reading import content
+from tuner.host.programs import rsyslog_version, rsyslogd, to_install
+from tuner.modules.registry import UNPACKAGED, every_package, packaged_since
+from tuner.reading import content, table
 from tuner.script.configuration import not_loaded
 from tuner.script.printing import printed
 from tuner.script.quoting import quote
@@ -44,6 +41,174 @@ from tuner.script.tokens import SURROGATES, joined
 if TYPE_CHECKING:
     from tuner.profile.model import Profile
     from tuner.script.objects import Base
+
+PARSING = "error during parsing file"
+"""What rsyslogd begins a complaint with that has a file and a line."""
+NOT_LOADED = "could not load module"
+LOADED_TWICE = "already in this config, cannot be added"
+_PLACE = re.compile(rf"{PARSING} (?P<file>.+?), on or before line (?P<line>[0-9]+): ")
+_FRAME = re.compile(r"^rsyslogd: *|\s*\[v8\.[^\]]*\]\s*$")
+_TEXTS = table("lab/complaints.toml")
+_RUNS, _HERE, _FOLLOWS = (
+    re.compile("|".join(_TEXTS[sort])) for sort in ("runs", "here", "follows")
+)
+_UNKNOWN_OWNER = re.compile(r"\bID for (?:user|group) '?([^'\s]+)'? could not be found")
+_OWNER = re.compile(
+    r"""(\$(?:PrivDropTo(?:User|Group)|(?:File|Dir)(?:Owner|Group))[ \t]+|"""
+    r"""\b(?:privdrop\.(?:user|group)\.name|(?:file|dir)(?:owner|group))\s*=\s*["'])([^\s"']+)""",
+    re.IGNORECASE,
+)
+_INCLUDED = "error accessing config file or directory"
+_NAME = re.compile(r"'([^'\s]+)'|(/[^\s',\]:]+)")
+_MODULE = re.compile(rf"{NOT_LOADED} '([^']+)'")
+_UNKNOWN_MODULE = re.compile(r"module name '([^']+)' is unknown")
+_UNKNOWN_DIRECTIVE = "invalid or yet-unknown config file command"
+_ONLY_WARNS = "warnings occurred in file '"
+_MOST_SHOWN = 3
+
+
+class Sort(Enum):
+    """Whose matter a complaint is."""
+
+    FAULT = "the files"
+    RUNS = "nobody's: rsyslogd runs all the same"
+    HERE = "this machine's"
+    MODULE = "a module that this machine lacks"
+
+
+@dataclass(frozen=True)
+class Check:
+    """What rsyslogd said of a configuration, by whose matter it is.
+
+    `modules` are complaints about modules that are not installed here; `is_without` says that for
+    want of something here a part of the configuration is left out, and `expected` are warnings, by
+    name, that are no reason to change anything.
+    """
+
+    faults: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    here: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    is_without: bool = False
+    expected: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it takes the configuration as it is written."""
+        return not self.faults and not self.modules
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every part of the configuration has its effect here."""
+        return not self.faults and not self.is_without
+
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """Why it does not take the configuration, what to install first."""
+        return (*packages_to_install(self.modules), *self.modules, *self.faults)
+
+    @property
+    def why_not(self) -> str:
+        """Its first complaints."""
+        return shortened(self.complaints)
+
+    @property
+    def remarks(self) -> Iterator[str]:
+        """A sentence on what rsyslogd says of what it accepts."""
+        if self.runs:
+            yield f"rsyslogd says, and runs all the same: {shortened(self.runs)}"
+        if self.here:
+            yield f"rsyslogd complains of this machine, not of the files: {shortened(self.here)}"
+
+    @property
+    def owners(self) -> dict[str, str]:
+        """The complaints about users and groups that are not known here, by their names: rsyslogd
+        may end at one, and what follows is then not known."""
+        return {name: line for line in self.here for name in _UNKNOWN_OWNER.findall(line)}
+
+
+def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
+    """What to install for the modules that rsyslogd could not load, one sentence for each."""
+    ways = {module: to_install(package) for module, package in every_package().items()}
+    for module, release in packaged_since().items():
+        ways[module] += f", which Debian has since rsyslog 8.{release}"
+    ways |= dict.fromkeys(UNPACKAGED, "Debian has no package of it: see rsyslog's repositories")
+    return tuple(
+        f"{module} is not installed: {way}"
+        for module, way in ways.items()
+        if any(f"{NOT_LOADED} '{module}'" in line for line in complaints)
+    )
+
+
+def shortened(complaints: Sequence[str]) -> str:
+    """The first complaints, each with its place as FILE:LINE, and how many more there are."""
+    first = [_PLACE.sub(r"\g<file>:\g<line>: ", line) for line in complaints[:_MOST_SHOWN]]
+    more = len(complaints) - _MOST_SHOWN
+    return "; ".join((*first, *([f"and {more} more"] if more > 0 else ())))
+
+
+def place_in(complaint: str) -> tuple[str, int] | None:
+    """The file and the line that a complaint names, None where it names none."""
+    place = _PLACE.search(complaint)
+    return None if place is None else (place["file"], int(place["line"]))
+
+
+def owned_by_root(text: str, names: Container[str]) -> str:
+    """A configuration in which root stands for users and groups of these names; lines stay."""
+    return _OWNER.sub(lambda owner: f"{owner[1]}root" if owner[2] in names else owner[0], text)
+
+
+def classified(lines: Sequence[str]) -> Check:
+    """rsyslogd's lines by whose matter they are, each once and without what stands around its
+    words."""
+    words = list(dict.fromkeys(_FRAME.sub("", line).strip() for line in lines))
+    sorts = dict(_sorted(words))
+    by_sort: dict[Sort, list[str]] = {sort: [] for sort in Sort}
+    for line, sort in sorts.items():
+        if not (_FOLLOWS.search(line) and by_sort[sort]):
+            by_sort[sort].append(line)
+    faults, runs, here, modules = (tuple(by_sort[sort]) for sort in Sort)
+    is_without = any(
+        PARSING in line for line, sort in sorts.items() if sort in {Sort.HERE, Sort.MODULE}
+    )
+    return Check(faults, runs, here, modules, is_without)
+
+
+def _sorted(lines: Sequence[str]) -> Iterator[tuple[str, Sort]]:
+    modules = {name for line in lines for name in _MODULE.findall(line)}
+    missing = set[str]()
+    before: Sort | None = None
+    places = dict[tuple[str, int], Sort]()
+    for line in lines:
+        place = place_in(line)
+        if _FOLLOWS.search(line):
+            sort = before or (Sort.RUNS if _ONLY_WARNS in line else Sort.FAULT)
+        else:
+            sort = _sort(line, modules, missing)
+            if sort is Sort.FAULT and place in places:
+                sort = places[place]
+        if sort is Sort.HERE:
+            names = _NAME.findall(_PLACE.sub("", line))
+            missing.update(name for pair in names for name in pair if name)
+        if sort in {Sort.HERE, Sort.MODULE} and place is not None:
+            places[place] = sort
+        before = sort
+        yield line, sort
+
+
+def _sort(line: str, modules: set[str], missing: set[str]) -> Sort:
+    """Whose matter a line is by its words, and by what was found to be missing before it."""
+    unknown = _UNKNOWN_MODULE.search(line)
+    is_of_module = unknown is not None and unknown[1] in modules
+    if NOT_LOADED in line or is_of_module or (modules and _UNKNOWN_DIRECTIVE in line):
+        return Sort.MODULE
+    if LOADED_TWICE in line or _RUNS.search(line):
+        return Sort.RUNS
+    words = _PLACE.sub("", line)
+    if _INCLUDED not in line and (_HERE.search(line) or any(name in words for name in missing)):
+        return Sort.HERE
+    return Sort.FAULT
+
 
 _TIMEOUT_S = 20.0
 # Since 8.2510 it asks servers, one after the other; how many a file names is not known beforehand.
@@ -64,18 +229,6 @@ _RUNS_CODE = re.compile(
     rf"""\b(?:debug\.\w+|stdlog\.channelspec|defaultopensslengine|environment){_GAP}=""",
     re.IGNORECASE,
 )
-# Warnings that newer releases print with -N1, and what they are about: what we render for older
-# releases too, values that the profile sets on purpose, and an engine that does not answer.
-_EXPECTED = {
-    "parameter 'searchType' is deprecated": "searchType, which rsyslog before 8.2510 needs",
-    "insecure default in use": "insecure defaults, which can be chosen since 8.2606",
-    "has no dedicated non-direct queue": "inputs that share the main queue",
-    "is very large - is this really intended": "a large queue.size",
-    "MinimumMessage is set quite low": "a low queue.workerThreadMinimumMessages",
-    'queue "retry.': "the retry queue, which makes outputs wait before it spools",
-    "omelasticsearch: platform detection": "an engine that did not answer",
-    "omelasticsearch: unable to detect": "an engine that did not answer",
-}
 
 
 def check_fragment(
@@ -144,14 +297,6 @@ def loading_first(modules: Sequence[str]) -> str:
     return "".join(f"module(load={quote(module)})\n" for module in modules)
 
 
-def _including(path: str) -> str:
-    return f"include(file={quote(str(Path(path).absolute()))})\n"
-
-
-def _without_servers() -> dict[str, str]:
-    return dict.fromkeys(("http_proxy", "https_proxy"), _NOWHERE)
-
-
 def _asked(
     path: str, environment: Mapping[str, str], start_checks_s: float = 0.0, by_daemon: bool = False
 ) -> tuple[str, int]:
@@ -187,7 +332,8 @@ def _verdict(text: str, code: int) -> Check:
 
 def _expected(line: str) -> str | None:
     """What a warning is about that is no reason to change anything; None of any other line."""
-    return next((subject for words, subject in _EXPECTED.items() if words in line), None)
+    expected = _TEXTS["expected"].items()
+    return next((str(subject) for words, subject in expected if re.search(words, line)), None)
 
 
 def _complaints(lines: Sequence[str]) -> list[str]:
@@ -212,11 +358,12 @@ def check_own(base: Base, *, is_copy: bool = False) -> Check | None:
     if is_copy or not paths or not all(Path(path).is_file() for path in paths):
         return check(text_of_base(base), variables)
     by_daemon = all(map(daemons_can_read, paths))
-    environment = own_environment(*variables) | _without_servers()
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy"), _NOWHERE)
+    environment = own_environment(*variables) | nowhere
     if modules:
         with tempfile.NamedTemporaryFile("w", prefix="rsyslog-tune-", encoding="utf-8") as around:
             Path(around.name).chmod(0o644)
-            around.write(loading_first(modules) + _including(paths[0]))
+            around.write(loading_first(modules) + f"include(file={quote(paths[0])})\n")
             around.flush()
             verdict = _verdict(*_asked(around.name, environment, by_daemon=by_daemon))
     else:
@@ -264,11 +411,7 @@ def require_bases_taken(profiles: Sequence[Profile], *, runs_here: bool = True) 
 
 def runs_code(base: Base) -> bool:
     """Whether rsyslogd would load modules from elsewhere, or write a file, as it reads a base."""
-    return any(_is_code(file.text) for file in base.files.values())
-
-
-def _is_code(text: str) -> bool:
-    return _RUNS_CODE.search(joined(text, "").text) is not None
+    return any(_RUNS_CODE.search(joined(file.text, "").text) for file in base.files.values())
 
 
 def translated(path: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from posixpath import basename, normpath
 
+from tuner.reading import table
 from tuner.script.script import (
     HERE,
     Block,
@@ -26,37 +27,28 @@ from tuner.script.script import (
 )
 from tuner.script.template import NamedText, TemplateProperty, template_of, with_option
 
-# Modules that run programs, or ask something outside of rsyslogd for each message.
-_OUTSIDE = frozenset(
-    {"fmhttp", "mmexternal", "mmdarwin", "mmaitag", "mmkubernetes", "omprog", "ompipe", "omshell",
-     "improg"}
-)  # fmt: skip
-_OF_THE_HOST = _OUTSIDE | {
-    "omkafka", "ommysql", "ompgsql", "omlibdbi", "ommail", "omsnmp", "omhiredis", "ommongodb",
-    "omamqp1", "omhttp",
-}  # fmt: skip
-# Input modules of which a lab has inputs: others may take events as soon as they are loaded, as
-# imklog and imkubernetes do.
-_ENTERED = frozenset({"imtcp", "imptcp", "imudp", "imrelp", "imfile"})
-TOWARDS_ENGINE = frozenset(
-    {
-        "server", "serverport", "usehttps", "uid", "pwd", "apikey", "allowunsignedcerts",
-        "skipverifyhost", "tls.cacert", "tls.mycert", "tls.myprivkey", "tls.tlsversion",
-        "tls.ciphersuites", "tls.keyexchangegroups",
-    }
-)  # fmt: skip
+_TABLE = table("lab/parameters.toml")
+
+
+def modules_that(do: str) -> frozenset[str]:
+    """The modules with which a lab does the same, by the name of that in parameters.toml."""
+    return frozenset(_TABLE["modules"][do])
+
+
+def parameters(*kinds: str) -> frozenset[str]:
+    """The names of the parameters of these kinds in parameters.toml."""
+    return frozenset(name for kind in kinds for name in _TABLE["parameters"][kind])
+
+
+_OUTSIDE = modules_that("outside")
+_OF_THE_HOST = _OUTSIDE | modules_that("send_elsewhere")
+_ENTERED = modules_that("are_entered")
+TOWARDS_ENGINE = parameters("servers", "login")
 """Where the engine of an action is, and what it is let in by."""
-TLS = ("streamdriver", "permittedpeer", "gnutls", "tls")
-"""How the parameters of inputs and forwarding begin that encrypt, with files of the host."""
-_OF_ITS_HOST = ("privdrop", "debug", "umask", "localhostname", "workdirectory")
+TLS, _OF_ITS_HOST, _NEVER = (
+    tuple(map(str, _TABLE["beginnings"][kind])) for kind in ("tls", "of_its_host", "never")
+)
 _ASKS_OUTSIDE = frozenset({"http_request"})
-# Parameters that run a program or load code, write a file of their own, or set the environment, in
-# which libcurl finds a proxy.
-_NEVER = (
-    "cry.", "sig.", "queue.cry.", "environment", "defaultopensslengine", "operatingstatefile",
-    "oversizemsg.errorfile", "stdlog.channelspec", "action.errorfile", "action.externalstate.file",
-    "headerless.errorfile", "rotation.", "listenportfilename", "statefile.", "debugfile",
-)  # fmt: skip
 # The socket of an imptcp.
 _NEVER_OF_INPUTS = "path"
 _FILENAME = "queue.filename"
@@ -145,15 +137,9 @@ class _Confining:
             if is_socket or parameter.key.startswith(_NEVER):
                 self.note(parameter.origin, parameter.name)
             elif parameter.key == _FILENAME and "/" in (parameter.text or "/"):
-                self.note(
-                    parameter.origin,
-                    f"{parameter.name}: {basename(parameter.text or '') or 'none'}",
-                )
-                parameters += [
-                    Parameter.of(
-                        parameter.name, basename(parameter.text or "") or "queue", parameter.origin
-                    )
-                ]
+                name = basename(parameter.text or "")
+                self.note(parameter.origin, f"{parameter.name}: {name or 'none'}")
+                parameters.append(Parameter.of(parameter.name, name or "queue", parameter.origin))
             else:
                 parameters.append(parameter)
         return replace(statement, parameters=tuple(parameters))

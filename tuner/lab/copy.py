@@ -11,7 +11,14 @@ from dataclasses import dataclass, field, replace
 
 from tuner.engines.given_template import GivenTemplate
 from tuner.errors import Refused
-from tuner.lab.confined import TLS, TOWARDS_ENGINE, confined, is_of_host, without_host
+from tuner.lab.confined import (
+    TLS,
+    TOWARDS_ENGINE,
+    confined,
+    is_of_host,
+    parameters,
+    without_host,
+)
 from tuner.lab.numbered import (
     LINE_DIGITS,
     OF_HEAD,
@@ -45,23 +52,13 @@ from tuner.script.secrets import is_secret_name
 from tuner.script.template import never_json
 from tuner.script.view import TAKES_APART
 
-# Where an action forwards to, and from which address or device.
-_TOWARDS_RECEIVER = frozenset(
-    {"target", "targetsrv", "port", "address", "device", "networknamespace", "ipfreebind",
-     "localclientip"}
-)  # fmt: skip
-_SERVERS = frozenset({"server", "serverport", "usehttps"})
-_PIPELINE = frozenset({"pipelinename", "dynpipelinename", "skippipelineifempty"})
+_TOWARDS_RECEIVER, _SERVERS, _PIPELINE = map(
+    parameters, ("towards_receiver", "servers", "pipeline")
+)
+_JOINS, _POLLING, _OWNERS = map(parameters, ("joins_lines", "polling", "owners"))
 _SPOOL = "queue.spoolDirectory"
-_JOINS = frozenset({"startmsg.regex", "endmsg.regex", "readmode"})
 _NUMBERED_LINE = f"^[0-9]{{{LINE_DIGITS}}} "
-_POLLING = frozenset({"mode", "pollinginterval"})
 _WHEN_POLLING = "maxlinesatonce"
-# Users of the host, who own what a module writes.
-_OWNERS = frozenset(
-    f"{kind}{whom}{number}" for kind in ("file", "dir") for whom in ("owner", "group")
-    for number in ("", "num")
-)  # fmt: skip
 FILES = "files"
 """The folder in that of a lab for files that rsyslogd writes, each below it as on its host."""
 ENGINE_ERRORS = "engine-errors-{}.json"

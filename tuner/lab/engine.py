@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tuner.engine.client import EngineClient
-from tuner.engine.counters import refreshes
 from tuner.engine.delivery import (
     DeliveryCheck,
     Expectation,
@@ -16,12 +15,12 @@ from tuner.engine.delivery import (
     searchable_by_sink,
 )
 from tuner.engine.numbering import SentEvents
-from tuner.engine.probe import EngineFacts, answers, facts
 from tuner.engine.sampled import StoredDocument, sampled, sampled_by_sink
+from tuner.engine.status import answers, facts, refreshes
 from tuner.engines.node import fitting_heap
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import wait_until
-from tuner.lab.nodes import START_TIMEOUT_S, Nodes
+from tuner.lab.nodes import Nodes
 from tuner.lab.sink import Sink
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
@@ -58,10 +57,10 @@ class LabEngine:
     stand_in: str | None = None
     """What takes the place of an engine of some version; None for a real one."""
 
-    def __init__(self, client: EngineClient, heap: str | None, engine_facts: EngineFacts) -> None:
+    def __init__(self, client: EngineClient, heap: str | None = None) -> None:
         self.client = client
         self.heap = heap
-        self.facts = engine_facts
+        self.facts = facts(client)
 
     @property
     def name(self) -> str:
@@ -144,7 +143,7 @@ class AttachedEngine(LabEngine):
     fixes_node = True
 
     def __init__(self, client: EngineClient, heap: str | None = None) -> None:
-        super().__init__(client, heap, facts(client))
+        super().__init__(client, heap)
         self.keeps_credentials = heap is None
 
 
@@ -154,8 +153,7 @@ class LabNodes(LabEngine):
     restarts = True
 
     def __init__(self, nodes: Nodes) -> None:
-        client = nodes.client()
-        super().__init__(client, nodes.plan.heap, facts(client))
+        super().__init__(nodes.client(), nodes.plan.heap)
         self._nodes = nodes
 
     def ending(self) -> str | None:
@@ -182,7 +180,7 @@ class LabNodes(LabEngine):
 
     def revive(self) -> None:
         """Starts the nodes as they were started first; each has as long as then."""
-        self._nodes.start_again(START_TIMEOUT_S)
+        self._nodes.start_again()
 
     def _fitting(self, knob: Knob) -> Knob:
         levels = (
@@ -200,8 +198,7 @@ class SinkEngine(LabEngine):
     stand_in = SINK
 
     def __init__(self, sink: Sink) -> None:
-        client = EngineClient(sink.url)
-        super().__init__(client, None, facts(client))
+        super().__init__(EngineClient(sink.url))
         self._sink = sink
 
     def ending(self) -> str | None:

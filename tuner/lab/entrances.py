@@ -1,12 +1,14 @@
-"""Where rsyslogd takes events from: free or not, open or not, and what it needs on disk."""
+"""Where rsyslogd takes events from: ports of this machine, free or not, sockets and files; and what
+it needs for that on disk."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -14,12 +16,93 @@ from typing import Protocol
 from tuner.errors import JobFailed
 from tuner.host.process import run
 from tuner.host.programs import openssl
-from tuner.lab.ports import is_bound, is_listening, require_free
+from tuner.host.usage import listener_on, position_in
 from tuner.lab.scratch import LONGEST_SOCKET
 from tuner.modules.input import LOOPBACK, TRANSPORTS, Input
 from tuner.modules.secrets import COLLECTOR_NAME, SENDER_NAME, Certificates
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
+from tuner.reading import packaged
+
+_LISTEN = "0A"
+_ATTEMPTS = 100
+# Below are the ports that well-known programs listen on.
+_LOWEST, _HIGHEST = 20_000, 65_535
+_EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+
+def free_port() -> int:
+    """A loopback port nobody uses at this moment, over TCP or UDP."""
+    return free_ports(1)
+
+
+def free_ports(count: int) -> int:
+    """The first of `count` consecutive ports of loopback that nobody uses at this moment, over TCP
+    or UDP.
+
+    Raises JobFailed when none are found.
+    """
+    firsts = _lasting(count)
+    for _ in range(_ATTEMPTS if firsts else 0):
+        first = secrets.choice(firsts)
+        if are_free(first, count):
+            return first
+    raise JobFailed(f"no {count} consecutive ports of {LOOPBACK} are free")
+
+
+def has_address(address: str) -> bool:
+    """Whether messages can be sent from that address, of IPv4, on this machine."""
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tried:
+        tried.bind((address, 0))
+        return True
+    return False
+
+
+def is_listening(port: int) -> bool:
+    """Whether anybody listens on the port, from /proc/net/tcp (proc(5)); costs no connection."""
+    return any(state == _LISTEN for state in _states("tcp", port))
+
+
+def is_bound(port: int) -> bool:
+    """Whether a UDP socket is bound to the port, from /proc/net/udp."""
+    return bool(_states("udp", port))
+
+
+def are_free(first: int, count: int) -> bool:
+    """Whether nobody uses any of `count` consecutive ports of loopback, over TCP or UDP."""
+    if first + count - 1 > _HIGHEST:
+        return False
+    try:
+        with ExitStack() as opened:
+            for port in range(first, first + count):
+                for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+                    probe = opened.enter_context(socket.socket(socket.AF_INET, kind))
+                    probe.bind((LOOPBACK, port))
+    except OSError:
+        return False
+    return True
+
+
+def _lasting(count: int) -> Sequence[int]:
+    """Where `count` consecutive ports begin that the kernel gives to no outgoing connection: such
+    a one could take a port in the seconds until an engine listens there (ip(7),
+    ip_local_port_range).  Every port, where the kernel gives them all."""
+    low, high = map(int, _EPHEMERAL.read_text(encoding="ascii").split())
+    last = _HIGHEST - count + 1
+    below = range(_LOWEST, min(low, _HIGHEST + 1) - count + 1)
+    above = range(max(high + 1, _LOWEST), last + 1)
+    return (*below, *above) or range(_LOWEST, last + 1)
+
+
+def _states(protocol: str, port: int) -> list[str]:
+    """The states of the sockets at a local port."""
+    wanted = f":{port:04X}"
+    states = []
+    for table in (Path(f"/proc/net/{protocol}"), Path(f"/proc/net/{protocol}6")):
+        lines = table.read_text(encoding="ascii").splitlines()[1:] if table.exists() else []
+        rows = (line.split() for line in lines)
+        states += [row[3] for row in rows if row[1].endswith(wanted)]
+    return states
 
 
 class EventSource(Protocol):
@@ -44,8 +127,10 @@ class TcpPort:
     port: int
 
     def require_free(self) -> None:
-        """Raise JobFailed when somebody listens there already."""
-        require_free(self.port)
+        """Raise JobFailed naming the process when somebody listens there already."""
+        if is_listening(self.port):
+            user = listener_on(self.port) or "an unknown process"
+            raise JobFailed(f"port {self.port} is in use by {user}")
 
     def is_open(self, _pid: int, /) -> bool:
         """Whether anybody listens."""
@@ -141,18 +226,8 @@ class ReadFile:
         return self.position(pid) is not None
 
     def position(self, pid: int, /) -> int | None:
-        """How many bytes of it rsyslogd has read; None where it has not opened it (proc(5)).  It
-        may have opened it twice and read it once: so does 8.2302."""
-        positions = []
-        with suppress(OSError):
-            for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-                with suppress(OSError):  # closed meanwhile
-                    if descriptor.readlink() == Path(self.path):
-                        state = Path(f"/proc/{pid}/fdinfo/{descriptor.name}").read_text(
-                            encoding="ascii"
-                        )
-                        positions.append(int(state.split()[1]))
-        return max(positions, default=None)
+        """How many bytes of it rsyslogd has read; None where it has not opened it."""
+        return position_in(self.path, pid)
 
     def __str__(self) -> str:
         return f"read {self.path}"
@@ -189,29 +264,13 @@ def furnish(bound: Profile) -> None:
 
 _DAYS = 30
 _TIMEOUT_S = 30
-# Nothing of the system's own configuration, which differs between distributions.
-_CONFIGURATION = """\
-[req]
-distinguished_name = nothing
-[nothing]
-[authority]
-basicConstraints = critical, CA:TRUE
-keyUsage = critical, keyCertSign
-subjectKeyIdentifier = hash
-[{collector}]
-basicConstraints = critical, CA:FALSE
-subjectAltName = DNS:{collector}
-[{sender}]
-basicConstraints = critical, CA:FALSE
-subjectAltName = DNS:{sender}
-"""
 
 
 def make_certificates(files: Certificates) -> None:
     """Write the certificate `files`, which serve 30 days, with openssl(1); raises JobFailed."""
     folder = Path(files.folder)
     folder.mkdir(mode=0o700)
-    text = _CONFIGURATION.format(collector=COLLECTOR_NAME, sender=SENDER_NAME)
+    text = packaged("lab/openssl.cnf").format(collector=COLLECTOR_NAME, sender=SENDER_NAME)
     (folder / "openssl.cnf").write_text(text, encoding="ascii")
     _make(folder, "authority", files.authority, files.authority_key)
     signed = ("-CA", files.authority, "-CAkey", files.authority_key)

@@ -25,9 +25,9 @@ from tuner.host.lock import locked, state_folder
 from tuner.host.programs import rsyslog_version
 from tuner.lab.bind import Bound, bind, first_ports, port_counts
 from tuner.lab.engine import AttachedEngine, LabEngine, LabNodes, SinkEngine
+from tuner.lab.entrances import free_ports
 from tuner.lab.loads import LoadHost
 from tuner.lab.nodes import Nodes, nodes_here, plan_for
-from tuner.lab.ports import free_ports
 from tuner.lab.probe import Probe
 from tuner.lab.receiver import RECEIVER_PORTS
 from tuner.lab.sink import Fault, Sink

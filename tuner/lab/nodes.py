@@ -8,21 +8,20 @@ import re
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tuner.engine.client import EngineClient
-from tuner.engine.probe import node_count
+from tuner.engine.status import node_count
 from tuner.engines.node import fitting_heap
 from tuner.engines.release import Engine
 from tuner.engines.versions import Distribution, distribution_for
 from tuner.errors import JobFailed, Unreachable
-from tuner.host.process import Command, Daemon, own_environment
+from tuner.host.process import Daemon, own_environment, wait_until
 from tuner.host.programs import Java, java_for
 from tuner.host.usage import memory_bytes, memory_kills
 from tuner.lab.distribution import home_of
-from tuner.lab.ports import free_ports
+from tuner.lab.entrances import free_ports
 from tuner.lab.scratch import make_passage, subfolder
 from tuner.modules.input import LOOPBACK
 from tuner.profile.model import Profile
@@ -111,7 +110,7 @@ class Nodes:
         self._first = self._plan = plan
         self._rooms = tuple(rooms)
         self._running: tuple[NodeProcess, ...] = ()
-        self._start(plan, START_TIMEOUT_S)
+        self._start(plan)
 
     @property
     def plan(self) -> NodePlan:
@@ -149,86 +148,84 @@ class Nodes:
             return 0.0
         started = time.monotonic()
         try:
-            self._start(plan, START_TIMEOUT_S)
+            self._start(plan)
         except JobFailed as refused:
-            self._go_back(before, START_TIMEOUT_S)
+            self._go_back(before)
             raise NodeRefused(f"with other node settings {refused}") from None
         return time.monotonic() - started
 
-    def start_again(self, patience_s: float) -> None:
+    def start_again(self) -> None:
         """Start the engine as it was started first, whatever has become of it; raises Unreachable
-        when it does not answer within so many seconds for each node."""
-        self._go_back(self._first, patience_s)
+        when it does not answer."""
+        self._go_back(self._first)
 
     def stop(self) -> None:
         """End the engine and everything it started."""
         for node in self._running:
             node.stop()
 
-    def _go_back(self, plan: NodePlan, patience_s: float) -> None:
+    def _go_back(self, plan: NodePlan) -> None:
         try:
-            self._start(plan, patience_s)
+            self._start(plan)
         except JobFailed as error:
             raise Unreachable(f"the engine did not start again: {error}") from None
 
-    def _start(self, plan: NodePlan, patience_s: float) -> None:
+    def _start(self, plan: NodePlan) -> None:
         """End what runs, and start every node without data."""
         self.stop()
         self._plan, self._running = plan, ()
         try:
             for room in self._rooms:
                 self._running += (NodeProcess(plan, room),)
-            self._wait(patience_s)
+            self._wait()
         except BaseException:
             self.stop()
             raise
 
-    def _wait(self, patience_s: float) -> None:
+    def _wait(self) -> None:
         """Wait until each node answers and is one of the cluster."""
-        started, name = time.monotonic(), self._plan.distribution.engine.value
-        patience_s *= self._plan.nodes
-        with ExitStack() as closing:
-            clients = [EngineClient(node.url, timeout_s=5) for node in self._running]
+        name, patience_s = self._plan.distribution.engine.value, START_TIMEOUT_S * self._plan.nodes
+        clients = [EngineClient(node.url, timeout_s=5) for node in self._running]
+
+        def is_complete() -> bool:
+            for node in self._running:
+                if (ending := node.exit()) is not None:
+                    raise JobFailed(f"{name} ended with {ending} while starting:\n{node.reasons()}")
+            return all(node_count(client) >= len(clients) for client in clients)
+
+        try:
+            if not wait_until(is_complete, patience_s, _POLL_S):
+                reasons = self._running[0].reasons()
+                raise JobFailed(f"{name} did not answer within {patience_s:.0f} s:\n{reasons}")
+        finally:
             for client in clients:
-                closing.callback(client.close)
-            while any(node_count(client) < len(clients) for client in clients):
-                for node in self._running:
-                    ending = node.exit()
-                    if ending is not None:
-                        raise JobFailed(
-                            f"{name} ended with {ending} while starting:\n{node.reasons()}"
-                        )
-                if time.monotonic() - started > patience_s:
-                    raise JobFailed(
-                        f"{name} did not answer within {patience_s:.0f} s:\n"
-                        f"{self._running[0].reasons()}"
-                    )
-                time.sleep(_POLL_S)
+                client.close()
 
 
-class NodeProcess:
+class NodeProcess(Daemon):
     """A node that was started without data, once the one before it in its room has ended; `stop`
     ends it.  Its data is thrown away, so it is not asked nicely."""
 
     def __init__(self, plan: NodePlan, room: NodeRoom) -> None:
-        self._room, folder = room, room.folder / room.name
+        self._room = room
         if not room.folder.exists():
             make_passage(room.folder)
-        if folder.exists():
-            shutil.rmtree(folder)
+        shutil.rmtree(room.folder / room.name, ignore_errors=True)
         java = java_for(plan.distribution.java_lowest, plan.distribution.java_highest)
         self._memory_kills = memory_kills()
-        self._daemon = Daemon(_prepare(plan, subfolder(room.folder, room.name), room, java))
+        folder = subfolder(room.folder, room.name)
+        super().__init__(
+            [str(home_of(plan.distribution) / "bin" / plan.distribution.engine.value)],
+            folder / "engine.log",
+            folder,
+            _prepare(plan, folder, room, java),
+            plan.dies_with_us,
+        )
 
     @property
     def url(self) -> str:
         """The address at which the node answers."""
         return self._room.url
-
-    @property
-    def pid(self) -> int:
-        """The process group of the node."""
-        return self._daemon.pid
 
     def ending(self) -> str | None:
         """How the node ended, with what is known of why, or None while it runs."""
@@ -244,24 +241,20 @@ class NodeProcess:
 
     def exit(self) -> str | None:
         """How the node ended, and which it was of several; None while it runs."""
-        ending = self._daemon.ending()
+        ending = super().ending()
         if ending is None or self._room.name == NODE_NAME:
             return ending
         return f"{ending} of its node {self._room.name}"
 
-    def stop(self) -> None:
-        """End the node and everything it started."""
-        self._daemon.stop()
-
     def reasons(self) -> str:
         """What it wrote last, without the frames of Java's stack."""
-        lines = self._daemon.last_lines(200)
+        lines = self.last_lines(200)
         telling = [line for line in lines if not re.match(r"\s+at |\s*\.\.\. ", line)]
         return "\n".join(telling[-12:])
 
 
-def _prepare(plan: NodePlan, folder: Path, room: NodeRoom, java: Java) -> Command:
-    """Write the node's configuration and say how to start it.
+def _prepare(plan: NodePlan, folder: Path, room: NodeRoom, java: Java) -> dict[str, str]:
+    """Write the node's configuration, for which it needs the environment that this gives.
 
     The temporary folder must not contain the configuration: Elasticsearch 8.19 grants its own
     modules the temporary folder and refuses to start when that covers the configuration.
@@ -281,19 +274,12 @@ def _prepare(plan: NodePlan, folder: Path, room: NodeRoom, java: Java) -> Comman
     for path, text in written.items():
         path.write_text(text, encoding="utf-8")
     prefix = "ES" if engine is Engine.ELASTICSEARCH else "OPENSEARCH"
-    return Command(
-        arguments=[str(home / "bin" / engine.value)],
-        log=folder / "engine.log",
-        folder=folder,
-        environment=own_environment()
-        | {
-            f"{prefix}_JAVA_HOME": str(java.home),
-            f"{prefix}_PATH_CONF": str(config),
-            f"{prefix}_TMPDIR": str(folder / "tmp"),
-            "LIBFFI_TMPDIR": str(folder / "tmp"),
-        },
-        dies_with_us=plan.dies_with_us,
-    )
+    return own_environment() | {
+        f"{prefix}_JAVA_HOME": str(java.home),
+        f"{prefix}_PATH_CONF": str(config),
+        f"{prefix}_TMPDIR": str(folder / "tmp"),
+        "LIBFFI_TMPDIR": str(folder / "tmp"),
+    }
 
 
 def _settings(plan: NodePlan, folder: Path, room: NodeRoom) -> str:

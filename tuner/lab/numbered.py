@@ -66,7 +66,8 @@ def numbered(
         copy = given.with_values({"name": name, "type": "string", "string": longer})
         return NumberedDocument((copy,), name) if longer else None
     copy = given.with_values({"name": name})
-    if section is None and not _joins_members(given):
+    joins_members = any(given.is_on(f"option.{name}") for name in ("jsonf", "jsonftree"))
+    if section is None and not joins_members:
         parts = _with_member(given.parts, digits)
         return NumberedDocument((replace(copy, parts=parts),), name) if parts else None
     # What joins members by itself, or writes a variable, takes a number as one value alone.
@@ -88,10 +89,6 @@ def string_template(name: str, text: str) -> ScriptObject:
 def constant(text: str) -> ScriptObject:
     """A part of a list template that is always the same."""
     return ScriptObject("constant", (Parameter.of("value", text, HERE),), HERE)
-
-
-def _joins_members(template: ScriptObject) -> bool:
-    return any(template.is_on(f"option.{name}") for name in ("jsonf", "jsonftree"))
 
 
 def _property(values: Mapping[str, object]) -> ScriptObject:

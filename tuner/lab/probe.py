@@ -105,7 +105,10 @@ class Work:
         zlib.compress(self._text, 1)
         between_s, between_cpu_s = time.perf_counter(), time.thread_time()
         for _ in range(_BLOCKS):
-            self._pass_block()
+            self._here.sendall(self._block)
+            received = 0
+            while received < _BLOCK_BYTES:
+                received += self._there.recv_into(self._into[received:])
         ended_s, ended_cpu_s = time.perf_counter(), time.thread_time()
         before = self.so_far
         self.so_far = replace(
@@ -116,12 +119,6 @@ class Work:
             zlib_wall_s=before.zlib_wall_s + between_s - begun_s,
             socket_wall_s=before.socket_wall_s + ended_s - between_s,
         )
-
-    def _pass_block(self) -> None:
-        self._here.sendall(self._block)
-        received = 0
-        while received < _BLOCK_BYTES:
-            received += self._there.recv_into(self._into[received:])
 
 
 def main() -> None:

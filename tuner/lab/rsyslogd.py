@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tuner.errors import JobFailed
-from tuner.host.process import Command, Daemon, open_given, own_environment, wait_until
+from tuner.host.process import Daemon, open_given, own_environment, wait_until
 from tuner.host.programs import rsyslogd
 from tuner.host.usage import Usage, usage_of
 from tuner.lab.bind import Bound
@@ -62,13 +62,14 @@ def await_round(path: Path, since_s: float) -> None:
 
 
 START_TIMEOUT_S = 10.0
+_POLL_S = 0.02
 
 
 class RsyslogdDied(JobFailed):
     """rsyslogd rejected its configuration, crashed on it, or died under it."""
 
 
-class Rsyslogd:
+class Rsyslogd(Daemon):
     """A running rsyslogd that takes events at all of `entrances`; `stop` ends it.
 
     It gets `folder`, which is new, for its own, and the usual environment, or one with secrets that
@@ -90,30 +91,21 @@ class Rsyslogd:
         path = folder / "rsyslog.conf"
         path.touch(mode=0o600, exist_ok=False)
         path.write_bytes(config.encode("utf-8", SURROGATES))
-        self._daemon = Daemon(
-            Command(
-                arguments=[rsyslogd(), "-n", "-f", str(path), "-i", str(folder / "rsyslogd.pid")],
-                log=folder / "rsyslogd.log",
-                folder=folder,
-                environment=own_environment() if environment is None else environment,
-                dies_with_us=dies_with_us,
-            )
+        super().__init__(
+            arguments=[rsyslogd(), "-n", "-f", str(path), "-i", str(folder / "rsyslogd.pid")],
+            log=folder / "rsyslogd.log",
+            folder=folder,
+            environment=own_environment() if environment is None else environment,
+            dies_with_us=dies_with_us,
         )
         try:
             for entrance in entrances:
-                self._wait(entrance, START_TIMEOUT_S + start_checks_s)
+                patience_s = START_TIMEOUT_S + start_checks_s
+                if not wait_until(partial(self._is_open, entrance), patience_s, _POLL_S):
+                    raise RsyslogdDied(f"rsyslogd does not {entrance}: {self._reason()}")
         except BaseException:
             self.stop()
             raise
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._daemon.pid
-
-    def ending(self) -> str | None:
-        """How the process ended, or None while it runs."""
-        return self._daemon.ending()
 
     def check(self) -> None:
         """Raise RsyslogdDied when the process has exited, also by a signal."""
@@ -126,10 +118,6 @@ class Rsyslogd:
         self.check()
         return usage_of(self.pid)
 
-    def stop(self, grace_s: float = 0.0) -> None:
-        """End the process, with SIGTERM first when it is given time to empty its queues."""
-        self._daemon.stop(grace_s)
-
     def finish(self, grace_s: float) -> str | None:
         """End the process, which delivers what it still holds; what it could not do, if anything.
 
@@ -137,22 +125,18 @@ class Rsyslogd:
         requests that failed, but for what is known to be none.
         """
         self.stop(grace_s)
-        lines = (line for line in self._daemon.last_lines(1000) if not _TOLD.search(line))
+        lines = (line for line in self.last_lines(1000) if not _TOLD.search(line))
         failed = next((line for line in lines if "omelasticsearch" in line), None)
         if failed is None and self.ending() == "SIGKILL":
             return f"it did not end within {grace_s:g} s: it still held events"
         return failed
 
-    def _wait(self, entrance: EventSource, timeout_s: float) -> None:
-        deadline = time.monotonic() + timeout_s
-        while not entrance.is_open(self.pid):
-            self.check()
-            if time.monotonic() > deadline:
-                raise RsyslogdDied(f"rsyslogd does not {entrance}: {self._reason()}")
-            time.sleep(0.02)
+    def _is_open(self, entrance: EventSource) -> bool:
+        self.check()
+        return entrance.is_open(self.pid)
 
     def _reason(self) -> str:
-        lines = self._daemon.last_lines(50)
+        lines = self.last_lines(50)
         errors = [line for line in lines if "rror" in line]
         return " | ".join((errors or lines)[:3]) or "it printed nothing"
 

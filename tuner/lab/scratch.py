@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import secrets
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +20,7 @@ LONGEST_SOCKET = 107
 """Bytes of the longest path that a socket may have (`sun_path` of unix(7))."""
 
 _PREFIX = "rsyslog-tune-lab-"
+_POLL_S = 0.01
 _SOCKET = "trial-learning-0a1b-longest/20000.sock"
 
 
@@ -68,15 +69,15 @@ def remove_abandoned() -> tuple[Path, ...]:
 
 @contextlib.contextmanager
 def _on_record(folder: Path) -> Iterator[None]:
-    """Keep a locked record of `folder`; it gets its name when it is locked and complete."""
+    """Keep a locked record of `folder`."""
     _records().mkdir(mode=0o755, parents=True, exist_ok=True)
     path = _records() / f"{folder.name}.json"
-    draft = path.with_suffix(".new")
-    with draft.open("x", encoding="utf-8") as record:
-        fcntl.flock(record, fcntl.LOCK_EX)
+    # Another process that looks for what is abandoned may have it for a moment.
+    while (record := locked(path)) is None:
+        time.sleep(_POLL_S)
+    with record:
         record.write(json.dumps({"folder": str(folder)}))
         record.flush()
-        draft.rename(path)
         try:
             yield
         finally:

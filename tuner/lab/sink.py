@@ -7,16 +7,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Self
 
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.process import Child
+from tuner.reading import table
 
 # At a load of 20 on two cores 15 s were not enough.
 START_TIMEOUT_S = 60.0
 
 
-class Sink:
+class Sink(Child):
     """A sink in a process of its own on loopback, for a `with` statement; port 0 takes a free one.
 
     Its process ends with the statement, and when we die.  It goes wrong in the ways of `faults`,
@@ -33,41 +33,22 @@ class Sink:
         """The address at which it listens."""
         return f"http://127.0.0.1:{self.port}"
 
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._child.pid
-
-    def ending(self) -> str | None:
-        """How the process ended ("exit code 0", "SIGKILL"), or None while it runs."""
-        return self._child.ending()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()
-
     def start_again(self) -> None:
         """Another process on the same port, whatever has become of the last."""
         self.stop()
         self._start(self.port)
 
-    def stop(self) -> None:
-        """End the process; a second call does nothing."""
-        self._child.stop()
-
     def _start(self, port: int) -> None:
-        self._child = Child("tuner.lab.sink_server", ["--port", str(port), *self._options])
+        super().__init__("tuner.lab.sink_server", ["--port", str(port), *self._options])
         try:
-            line = self._child.answer(START_TIMEOUT_S)
+            line = self.answer(START_TIMEOUT_S)
             if line is None:
                 raise JobFailed(
                     f"the sink did not start within {START_TIMEOUT_S:g} s: this machine is very "
                     "busy"
                 )
             if line == b"":
-                raise JobFailed(f"the sink did not start: {self._child.complaint()}")
+                raise JobFailed(f"the sink did not start: {self.complaint()}")
             self.port = int(json.loads(line)["port"])
         except BaseException:
             self.stop()
@@ -97,42 +78,18 @@ class FaultKind(Enum):
     @property
     def meaning(self) -> str:
         """What it does, in a few words."""
-        return _MEANINGS[self]
+        return str(table("lab/sink_faults.toml")[self.value]["meaning"])
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The least and the most of its value; None where it takes none."""
+        facts = table("lab/sink_faults.toml")[self.value]
+        return (float(facts["least"]), float(facts["most"])) if "least" in facts else None
 
     @property
     def is_of_an_event(self) -> bool:
         """Whether it hits one event by its sequence number, not a whole request."""
         return self in {FaultKind.DROP_EVENT, FaultKind.DOUBLE_EVENT}
-
-
-_MEANINGS = {
-    FaultKind.STATUS: "answer with this HTTP status and an error in JSON, storing nothing",
-    FaultKind.HTML: "answer with this HTTP status and a page of HTML, storing nothing",
-    FaultKind.EMPTY: "answer with this HTTP status and no body, storing nothing",
-    FaultKind.ERRORS: "answer 200, but every third document is refused with 429 or 400",
-    FaultKind.ITEMS: "answer 200, but every document is refused with this status",
-    FaultKind.LIMIT: (
-        "answer a body of more bytes than this with 413 and a page of HTML, as a proxy does"
-    ),
-    FaultKind.TRUNCATE: "store, then answer with half of the JSON",
-    FaultKind.RESET: "store, then reset the connection",
-    FaultKind.RESET_BEFORE: "reset the connection, storing nothing",
-    FaultKind.DELAY: "answer so many seconds late",
-    FaultKind.HANG: "never answer, storing nothing",
-    FaultKind.DROP_EVENT: "answer 201 for the event with this number, but do not count it",
-    FaultKind.DOUBLE_EVENT: "count the event with this number twice",
-}
-_STATUSES = (400.0, 599.0)
-_VALUES = {
-    FaultKind.STATUS: _STATUSES,
-    FaultKind.HTML: _STATUSES,
-    FaultKind.EMPTY: _STATUSES,
-    FaultKind.ITEMS: (400.0, 429.0),
-    FaultKind.LIMIT: (1.0, 999_999_999_999.0),
-    FaultKind.DELAY: (0.001, 3600.0),
-    FaultKind.DROP_EVENT: (0.0, 999_999_999_999.0),
-    FaultKind.DOUBLE_EVENT: (0.0, 999_999_999_999.0),
-}
 
 
 @dataclass(frozen=True)
@@ -149,7 +106,7 @@ class Fault:
     times: int = 1
 
     def __str__(self) -> str:
-        value = f"={self.value:.12g}" if self.kind in _VALUES else ""
+        value = f"={self.value:.12g}" if self.kind.bounds else ""
         after = "" if self.kind.is_of_an_event else f",after={self.after}"
         return f"{self.kind.value}{value}{after},times={self.times}"
 
@@ -160,8 +117,13 @@ class Fault:
 
 def parse_fault(text: str) -> Fault:
     """Read a fault such as `status=429,after=5,times=1`; raises BadUsage."""
-    (name, value), *options = (_pair(part) for part in text.split(","))
-    kind = _kind(name, text)
+    parts = (part.partition("=") for part in text.split(","))
+    (name, value), *options = ((name.strip(), value.strip()) for name, _, value in parts)
+    try:
+        kind = FaultKind(name)
+    except ValueError:
+        kinds = ", ".join(kind.value for kind in FaultKind)
+        raise BadUsage(f"--fault {text}: {name!r} is not a fault: use one of {kinds}") from None
     counts = {"after": DEFAULT_AFTER, "times": 1}
     for option, number in options:
         if option not in counts or (option == "after" and kind.is_of_an_event):
@@ -172,25 +134,12 @@ def parse_fault(text: str) -> Fault:
     return Fault(kind, _value(kind, value, text), counts["after"], counts["times"])
 
 
-def _pair(part: str) -> tuple[str, str]:
-    name, _, value = part.strip().partition("=")
-    return name.strip(), value.strip()
-
-
-def _kind(name: str, text: str) -> FaultKind:
-    try:
-        return FaultKind(name)
-    except ValueError:
-        kinds = ", ".join(kind.value for kind in FaultKind)
-        raise BadUsage(f"--fault {text}: {name!r} is not a fault: use one of {kinds}") from None
-
-
 def _value(kind: FaultKind, value: str, text: str) -> float:
-    if kind not in _VALUES:
+    if kind.bounds is None:
         if value:
             raise BadUsage(f"--fault {text}: {kind.value} takes no value")
         return 0.0
-    least, most = _VALUES[kind]
+    least, most = kind.bounds
     try:
         number = float(value)
     except ValueError:

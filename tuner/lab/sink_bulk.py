@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -47,21 +47,16 @@ class Target(NamedTuple):
     document_id: str | None
 
 
-def documents_in(body: bytes) -> int:
-    """How many documents a bulk body has."""
-    return body.count(b"\n") // 2
-
-
 def bulk(
     body: bytes,
     default_index: str | None,
     filter_path: str | None,
     count: Count,
     claim: Claim,
-    *,
-    fault: Fault | None = None,
-) -> bytes:
-    """Count the documents of a bulk body through `count`, which says how many were there before.
+    fault: Fault | None,
+) -> tuple[bytes, int]:
+    """Count the documents of a bulk body through `count`, which says how many were there before;
+    the reply, and how many were counted.
 
     To create a document under an id that `claim` does not grant is refused with 409, and one for
     an index of a name that no engine takes with 400.
@@ -72,15 +67,15 @@ def bulk(
     lines = body.split(b"\n")
     if lines.pop() != b"":
         raise BadBulk("The bulk request must be terminated by a newline [\\n]")
-    if b"" in lines[:3]:
-        # Engines skip empty lines, which omhttp writes between documents.
-        lines = [line for line in lines if line]
     actions, documents = lines[0::2], lines[1::2]
     if not actions or len(actions) != len(documents):
         raise BadBulk("request body is required: action and source lines that alternate")
     by_action = {action: _target(action, default_index) for action in set(actions)}
     targets = [by_action[action] for action in actions]
-    refused = _misnamed(targets, by_action.values()) | _refusals(fault, len(targets))
+    refused = _refusals(fault, len(targets))
+    if any(name_refusal(target.index_name) for target in by_action.values()):
+        misnamed = (n for n, target in enumerate(targets) if name_refusal(target.index_name))
+        refused = dict.fromkeys(misnamed, 400) | refused
     if any(target.document_id is not None for target in by_action.values()):
         refused |= _conflicts(targets, refused, claim)
     counted = targets
@@ -88,7 +83,7 @@ def bulk(
         counted = [target for place, target in enumerate(targets) if place not in refused]
         documents = [document for place, document in enumerate(documents) if place not in refused]
     before = {index: count(index, part) for index, part in _parts(counted, documents).items()}
-    return _reply(targets, before, filter_path, refused)
+    return _reply(targets, before, filter_path, refused), len(documents)
 
 
 def _refusals(fault: Fault | None, documents: int) -> dict[int, int]:
@@ -99,13 +94,6 @@ def _refusals(fault: Fault | None, documents: int) -> dict[int, int]:
     if fault is not None and fault.kind is FaultKind.ITEMS:
         return dict.fromkeys(range(documents), int(fault.value))
     return {}
-
-
-def _misnamed(targets: Sequence[Target], different: Iterable[Target]) -> dict[int, int]:
-    """Which documents are for an index that no engine makes, by their place."""
-    if not any(name_refusal(target.index_name) for target in different):
-        return {}
-    return {place: 400 for place, target in enumerate(targets) if name_refusal(target.index_name)}
 
 
 def _conflicts(
@@ -240,7 +228,7 @@ class FaultInjector:
             if not active:
                 return Reply(store(None)[0])
             reply, stored = _faulty_reply(active[0], store)
-            self._remember(FaultCount(str(active[0]), documents_in(body), stored))
+            self._remember(FaultCount(str(active[0]), body.count(b"\n") // 2, stored))
             return reply
         finally:
             with self._lock:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 LONGEST_HEAD_BYTES = 64 * 1024
@@ -54,13 +54,6 @@ class Reply:
     ending: ReplyEnding = ReplyEnding.KEPT
 
 
-class _Head(NamedTuple):
-    method: str
-    target: str
-    version: str
-    fields: Mapping[str, str]
-
-
 class BadRequest(Exception):
     """The client does not speak the HTTP we understand; carries the status to answer with."""
 
@@ -85,16 +78,15 @@ class Conversation:
     def requests(self) -> Iterator[HttpRequest]:
         """Read requests until the client closes, or does not want to be kept."""
         while (text := self._read_head()) is not None:
-            head = _parse(text)
-            body = self._read_body(head)
-            address = urlsplit(head.target)
-            connection = head.fields.get("connection", "").lower()
+            (method, target, version), fields = _parsed(text)
+            address = urlsplit(target)
+            connection = fields.get("connection", "").lower()
             request = HttpRequest(
-                method=head.method,
+                method=method,
                 path=unquote(address.path),
                 query=dict(parse_qsl(address.query, keep_blank_values=True)),
-                body=body,
-                keep_alive=connection != "close" and head.version == "HTTP/1.1",
+                body=self._read_body(fields),
+                keep_alive=connection != "close" and version == "HTTP/1.1",
             )
             yield request
             if not request.keep_alive:
@@ -132,10 +124,10 @@ class Conversation:
         text, self._ahead = self._ahead[:end], self._ahead[end + 4 :]
         return text.decode("latin-1")
 
-    def _read_body(self, head: _Head) -> bytes:
-        if "transfer-encoding" in head.fields:
+    def _read_body(self, fields: Mapping[str, str]) -> bytes:
+        if "transfer-encoding" in fields:
             raise BadRequest(411, "the sink wants a content-length")
-        length_text = head.fields.get("content-length", "0")
+        length_text = fields.get("content-length", "0")
         if not length_text.isdecimal():
             raise BadRequest(400, f"content-length: {length_text!r} is not a number")
         length = int(length_text)
@@ -145,7 +137,7 @@ class Conversation:
         missing = length - len(body)
         if missing == 0:
             return body
-        if head.fields.get("expect", "").lower() == "100-continue":
+        if fields.get("expect", "").lower() == "100-continue":
             self._socket.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
         return body + self._receive(missing)
 
@@ -160,7 +152,8 @@ class Conversation:
         return bytes(buffer)
 
 
-def _parse(text: str) -> _Head:
+def _parsed(text: str) -> tuple[Sequence[str], Mapping[str, str]]:
+    """The words of the first line of a head, and its fields."""
     first, *lines = text.split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
@@ -169,4 +162,4 @@ def _parse(text: str) -> _Head:
     for line in lines:
         name, _, value = line.partition(":")
         fields[name.strip().lower()] = value.strip()
-    return _Head(words[0], words[1], words[2], fields)
+    return words, fields

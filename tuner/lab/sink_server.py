@@ -13,11 +13,12 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from http import HTTPStatus
 
+from tuner.engine.client import JSON
 from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import SentEvents
 from tuner.engines.versions import DEFAULT
@@ -25,13 +26,23 @@ from tuner.errors import BadUsage
 from tuner.lab.sink import Fault, parse_fault
 from tuner.lab.sink_bulk import BadBulk, bulk
 from tuner.lab.sink_http import BadRequest, Conversation, HttpRequest, Reply, json_reply
-from tuner.lab.sink_store import JSON, Exists, Missing, SinkIndex, Store
+from tuner.lab.sink_store import Exists, Missing, Store
 
 VERSION = DEFAULT.version
+_CLUSTER = "rsyslog-tune-sink"
+_GREETING: JSON = {
+    "name": "sink",
+    "cluster_name": _CLUSTER,
+    "version": {"number": VERSION, "build_flavor": "default", "build_type": "sink"},
+    "tagline": "You Know, for Search",
+}
+_HEALTH: JSON = {
+    "cluster_name": _CLUSTER, "status": "green", "number_of_nodes": 1, "number_of_data_nodes": 1,
+}  # fmt: skip
 _ACKNOWLEDGED: JSON = {"acknowledged": True}
-_SHARDS: JSON = {"_shards": {"total": 1, "successful": 1, "failed": 0}}
 
-Handler = Callable[[Store, HttpRequest, str], Reply]
+Handler = Callable[[Store, HttpRequest, str], object]
+"""Gives a reply, or what is to be answered as JSON."""
 
 
 def answer(store: Store, request: HttpRequest) -> Reply:
@@ -40,7 +51,8 @@ def answer(store: Store, request: HttpRequest) -> Reply:
         for methods, address, handler in _ROUTES:
             match = address.fullmatch(request.path)
             if match is not None and request.method in methods:
-                return handler(store, request, match["name"] if address.groups else "")
+                given = handler(store, request, match["name"] if address.groups else "")
+                return given if isinstance(given, Reply) else json_reply(given)
     except Missing as missing:
         return _error(404, "index_not_found_exception", f"no such index [{missing}]")
     except Exists as exists:
@@ -62,41 +74,18 @@ def _body(request: HttpRequest) -> JSON:
     return body
 
 
-def _greet(_store: Store, _request: HttpRequest, _name: str) -> Reply:
-    version = {"number": VERSION, "build_flavor": "default", "build_type": "sink"}
-    return json_reply(
-        {
-            "name": "sink",
-            "cluster_name": "rsyslog-tune-sink",
-            "version": version,
-            "tagline": "You Know, for Search",
-        }
-    )
+def _of_node(**facts: object) -> JSON:
+    return {"nodes": {"sink": facts}}
 
 
-def _nodes_local(_store: Store, _request: HttpRequest, _name: str) -> Reply:
-    return json_reply({"nodes": {"sink": {"version": VERSION, "modules": [], "plugins": []}}})
-
-
-def _nodes_os(_store: Store, _request: HttpRequest, _name: str) -> Reply:
-    """One: the threads of a Python process take turns."""
-    return json_reply({"nodes": {"sink": {"os": {"allocated_processors": 1}}}})
-
-
-def _nodes_stats(store: Store, _request: HttpRequest, _name: str) -> Reply:
-    cpu_ms = int(time.process_time() * 1000)
-    heap = {"heap_used_in_bytes": 0, "heap_max_in_bytes": 0, "heap_used_percent": 0}
-    pause = {"collection_count": 0, "collection_time_in_millis": 0}
+def _nodes_stats(store: Store, _request: HttpRequest, _name: str) -> object:
+    """What the sink has no number for is 0, as it is where an engine says nothing of it."""
     under_way = store.injector.under_way_bytes
-    pool = dict.fromkeys(("threads", "queue", "active", "rejected", "completed"), 0)
-    node = {
-        "process": {"cpu": {"total_in_millis": cpu_ms}},
-        "jvm": {"mem": heap, "gc": {"collectors": {"young": pause, "old": pause}}},
-        "thread_pool": {"write": pool},
-        "indexing_pressure": {"memory": {"current": {"all_in_bytes": under_way}}},
-        "http": {"routes": store.times.routes()},
-    }
-    return json_reply({"nodes": {"sink": node}})
+    return _of_node(
+        process={"cpu": {"total_in_millis": int(time.process_time() * 1000)}},
+        indexing_pressure={"memory": {"current": {"all_in_bytes": under_way}}},
+        http={"routes": store.times.routes()},
+    )
 
 
 def _cat_health(_store: Store, _request: HttpRequest, _name: str) -> Reply:
@@ -105,28 +94,22 @@ def _cat_health(_store: Store, _request: HttpRequest, _name: str) -> Reply:
     return Reply(line.encode(), kind="text/plain; charset=UTF-8")
 
 
-def _health(_store: Store, _request: HttpRequest, _name: str) -> Reply:
-    nodes = {"number_of_nodes": 1, "number_of_data_nodes": 1}
-    return json_reply({"cluster_name": "rsyslog-tune-sink", "status": "green", **nodes})
-
-
 def _bulk(store: Store, request: HttpRequest, name: str) -> Reply:
-    stored = 0
-    # As an engine does: a template may end in a line end of its own (F5).
-    body = request.body.replace(b"\n\n", b"\n") if b"\n\n" in request.body else request.body
+    body, filter_path = _without_empty_lines(request.body), request.query.get("filter_path")
 
-    def count(index: str, documents: Sequence[bytes]) -> int:
-        nonlocal stored
-        stored += len(documents)
-        return store.add(index, documents)
-
-    def keep(fault: Fault | None) -> tuple[bytes, int]:
-        filter_path = request.query.get("filter_path")
-        reply = bulk(body, name or None, filter_path, count, store.claim, fault=fault)
+    def stored(fault: Fault | None) -> tuple[bytes, int]:
+        reply = bulk(body, name or None, filter_path, store.add, store.claim, fault)
         store.kept.add(body)
-        return reply, stored
+        return reply
 
-    return store.injector.bulk(body, keep)
+    return store.injector.bulk(body, stored)
+
+
+def _without_empty_lines(body: bytes) -> bytes:
+    """As engines read a body: a template may end in a line end of its own (F5), and omhttp writes
+    empty lines between documents."""
+    is_plain = b"\n\n" not in body and not body.startswith(b"\n")
+    return body if is_plain else re.sub(rb"\n+", b"\n", body).removeprefix(b"\n")
 
 
 def _index_one(store: Store, request: HttpRequest, name: str) -> Reply:
@@ -142,119 +125,78 @@ def _index_one(store: Store, request: HttpRequest, name: str) -> Reply:
     return json_reply(item["index"], item["index"]["status"])
 
 
-def _cat_indices(store: Store, _request: HttpRequest, name: str) -> Reply:
-    return json_reply([{"index": index.name} for index in store.indices(name or "*")])
-
-
-def _create(store: Store, request: HttpRequest, name: str) -> Reply:
+def _create(store: Store, request: HttpRequest, name: str) -> object:
     store.create(name, _body(request))
-    return json_reply({**_ACKNOWLEDGED, "shards_acknowledged": True, "index": name})
+    return {**_ACKNOWLEDGED, "shards_acknowledged": True, "index": name}
 
 
-def _delete(store: Store, _request: HttpRequest, name: str) -> Reply:
+def _delete(store: Store, _request: HttpRequest, name: str) -> object:
     if "*" in name or name == "_all":
         raise ValueError("Wildcard expressions or all indices are not allowed")
     store.delete(name)
-    return json_reply(_ACKNOWLEDGED)
+    return _ACKNOWLEDGED
 
 
-def _describe(store: Store, _request: HttpRequest, name: str) -> Reply:
-    return json_reply({index.name: index.body for index in store.indices(name)})
+def _mapping(store: Store, _request: HttpRequest, name: str) -> object:
+    return {index.name: {"mappings": index.mappings} for index in store.indices(name)}
 
 
-def _mapping(store: Store, _request: HttpRequest, name: str) -> Reply:
-    indices = store.indices(name)
-    return json_reply({index.name: {"mappings": index.body["mappings"]} for index in indices})
-
-
-def _nothing_to_do(store: Store, _request: HttpRequest, name: str) -> Reply:
+def _nothing_to_do(store: Store, _request: HttpRequest, name: str) -> object:
     store.indices(name)
-    return json_reply(_SHARDS)
+    return {}
 
 
-def _count(store: Store, _request: HttpRequest, name: str) -> Reply:
-    return json_reply({"count": sum(index.documents for index in store.indices(name)), **_SHARDS})
+def _count(store: Store, _request: HttpRequest, name: str) -> object:
+    return {"count": sum(index.documents for index in store.indices(name))}
 
 
-def _groups(documents: int) -> JSON:
-    """The `_stats` groups of an index that does nothing but count."""
-    indexing = {"index_total": documents, "index_failed": 0, "index_time_in_millis": 0}
-    return {
-        "docs": {"count": documents, "deleted": 0},
-        "indexing": {**indexing, "throttle_time_in_millis": 0, "is_throttled": False},
-        "merges": {"current": 0, "total": 0, "total_time_in_millis": 0},
-        "refresh": {"total": 0, "total_time_in_millis": 0},
-        "flush": {"total": 0, "total_time_in_millis": 0},
-        "store": {"size_in_bytes": 0},
-        "segments": {"count": 0},
-    }
+def _stats(store: Store, _request: HttpRequest, name: str) -> object:
+    documents = sum(index.documents for index in store.indices(name))
+    return {"_all": {"primaries": {"indexing": {"index_total": documents}}}}
 
 
-def _stats_of(indices: list[SinkIndex]) -> JSON:
-    groups = _groups(sum(index.documents for index in indices))
-    return {"primaries": groups, "total": groups}
-
-
-def _stats(store: Store, _request: HttpRequest, name: str) -> Reply:
-    indices = store.indices(name)
-    by_index = {index.name: _stats_of([index]) for index in indices}
-    return json_reply({**_SHARDS, "_all": _stats_of(indices), "indices": by_index})
-
-
-def _put_template(store: Store, request: HttpRequest, name: str) -> Reply:
+def _put_template(store: Store, request: HttpRequest, name: str) -> object:
     new = request.query.get("create") in {"", "true"}
     store.put_template(name, _body(request), must_be_new=new)
-    return json_reply(_ACKNOWLEDGED)
+    return _ACKNOWLEDGED
 
 
-def _get_templates(store: Store, _request: HttpRequest, name: str) -> Reply:
+def _get_templates(store: Store, _request: HttpRequest, name: str) -> object:
     templates = store.templates(name or "*").items()
     listed = [{"name": name, "index_template": body} for name, body in templates]
-    return json_reply({"index_templates": listed})
+    return {"index_templates": listed}
 
 
-def _delete_template(store: Store, _request: HttpRequest, name: str) -> Reply:
+def _delete_template(store: Store, _request: HttpRequest, name: str) -> object:
     store.delete_template(name)
-    return json_reply(_ACKNOWLEDGED)
+    return _ACKNOWLEDGED
 
 
-def _check_delivery(store: Store, request: HttpRequest, name: str) -> Reply:
+def _check_delivery(store: Store, request: HttpRequest, name: str) -> object:
     body = _body(request)
     sent, expected = body.get("sent"), body.get("expected")
     if not isinstance(sent, list) or not isinstance(expected, list):
         raise ValueError("the body must have sent and expected, two lists")
     wanted = Expectation(tuple(tuple(map(int, counts)) for counts in expected))
     counts = SentEvents(tuple(map(int, sent)))
-    return json_reply(asdict(store.check_delivery(name, counts, str(body.get("run")), wanted)))
+    return asdict(store.check_delivery(name, counts, str(body.get("run")), wanted))
 
 
-def _arrived(store: Store, request: HttpRequest, name: str) -> Reply:
+def _arrived(store: Store, request: HttpRequest, name: str) -> object:
     output, count = (int(request.query.get(key, "0")) for key in ("output", "count"))
-    return json_reply({"arrived": store.arrived(name, request.query["run"], output, count)})
+    return {"arrived": store.arrived(name, request.query["run"], output, count)}
 
 
-def _sample(store: Store, _request: HttpRequest, name: str) -> Reply:
+def _sample(store: Store, _request: HttpRequest, name: str) -> object:
     documents = [document.decode("utf-8", "replace") for document in store.sample(name)]
-    return json_reply({"documents": documents})
+    return {"documents": documents}
 
 
-def _numbers(store: Store, request: HttpRequest, name: str) -> Reply:
+def _numbers(store: Store, request: HttpRequest, name: str) -> object:
     width = max(1, int(request.query.get("width", "1")))
     output = int(request.query.get("output", "0"))
     blocks = store.numbers(name, request.query["run"], output, width)
-    return json_reply({"buckets": [{"key": key, "doc_count": n} for key, n in blocks.items()]})
-
-
-def _kept(store: Store, _request: HttpRequest, _name: str) -> Reply:
-    return Reply(store.kept.lines, kind="application/x-ndjson")
-
-
-def _faults(store: Store, _request: HttpRequest, _name: str) -> Reply:
-    return json_reply({"strikes": [asdict(hit) for hit in store.injector.hits]})
-
-
-def _arrivals(store: Store, _request: HttpRequest, _name: str) -> Reply:
-    return json_reply({"indices": [asdict(index) for index in store.arrivals()]})
+    return {"buckets": [{"key": key, "doc_count": n} for key, n in blocks.items()]}
 
 
 def _route(
@@ -268,20 +210,31 @@ def _route(
 _ROUTES = (
     _route("POST PUT", "/_bulk", _bulk),
     _route("POST PUT", "/NAME/_bulk", _bulk),
-    _route("GET HEAD", "/", _greet),
-    _route("GET", "/_nodes/_local", _nodes_local),
-    _route("GET", "/_nodes/os", _nodes_os),
+    _route("GET HEAD", "/", lambda *_: _GREETING),
+    _route("GET", "/_nodes/_local", lambda *_: _of_node(version=VERSION)),
+    # One: the threads of a Python process take turns.
+    _route("GET", "/_nodes/os", lambda *_: _of_node(os={"allocated_processors": 1})),
     _route("GET", "/_nodes/stats(?:/.*)?", _nodes_stats),
     _route("GET HEAD", "/_cat/health", _cat_health),
-    _route("GET", "/_cat/indices(?:/NAME)?", _cat_indices),
-    _route("GET", "/_cluster/health", _health),
+    _route(
+        "GET",
+        "/_cat/indices(?:/NAME)?",
+        lambda store, _, name: [{"index": index.name} for index in store.indices(name or "*")],
+    ),
+    _route("GET", "/_cluster/health", lambda *_: _HEALTH),
     _route("POST", "/_sink/NAME/account", _check_delivery),
     _route("GET", "/_sink/NAME/arrived", _arrived),
     _route("GET", "/_sink/NAME/numbers", _numbers),
     _route("GET", "/_sink/NAME/sample", _sample),
-    _route("GET", "/_sink/kept", _kept),
-    _route("GET", "/_sink/faults", _faults),
-    _route("GET", "/_sink/books", _arrivals),
+    _route("GET", "/_sink/kept", lambda store, *_: Reply(store.kept.lines)),
+    _route(
+        "GET",
+        "/_sink/faults",
+        lambda store, *_: {"strikes": list(map(asdict, store.injector.hits))},
+    ),
+    _route(
+        "GET", "/_sink/books", lambda store, *_: {"indices": list(map(asdict, store.arrivals()))}
+    ),
     _route("PUT POST", "/_index_template/NAME", _put_template),
     _route("GET HEAD", "/_index_template(?:/NAME)?", _get_templates),
     _route("DELETE", "/_index_template/NAME", _delete_template),
@@ -291,7 +244,6 @@ _ROUTES = (
     _route("POST PUT", "/NAME/(?:_doc|_create|[^/_][^/]*)(?:/[^/]+)?", _index_one),
     _route("GET", "/NAME/_mapping", _mapping),
     _route("PUT", "/NAME", _create),
-    _route("GET HEAD", "/NAME", _describe),
     _route("DELETE", "/NAME", _delete),
 )
 

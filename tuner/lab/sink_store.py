@@ -7,12 +7,13 @@ import math
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import starmap
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tuner.engine.client import JSON, list_at, object_at
 from tuner.engine.delivery import (
     Arrived,
     ArrivedRun,
@@ -22,7 +23,7 @@ from tuner.engine.delivery import (
     check_arrivals,
     joined,
 )
-from tuner.engine.numbering import FIELD, FIRST_OUTPUT, SentEvents
+from tuner.engine.numbering import FIRST_OUTPUT, STAMPED, SentEvents
 from tuner.engine.sampled import SAMPLE
 from tuner.lab.sink import Fault
 from tuner.lab.sink_bulk import FaultInjector
@@ -61,7 +62,6 @@ class ReplyTimes:
                         "total_size_in_bytes": self._body_bytes[route],
                     },
                     "responses": {
-                        "count": sum(self._counts[route]),
                         "handling_time_histogram": _histogram(self._counts[route]),
                     },
                 }
@@ -154,9 +154,6 @@ class DrawnSample:
         self._next += math.floor(math.log(chances[1]) / math.log1p(-self._weight)) + 1
 
 
-JSON = dict[str, object]
-
-
 class Missing(Exception):
     """There is no such index or template; the message is its name."""
 
@@ -173,20 +170,12 @@ def matches(name: str, pattern: str) -> bool:
     )
 
 
-def _section(body: Mapping[str, object], *keys: str) -> JSON:
-    """The object under `keys`, empty when there is none."""
-    value: object = body
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return dict(value) if isinstance(value, Mapping) else {}
-
-
 class SinkIndex:
-    """One index: what it was created with, and the counts of what arrived."""
+    """One index: its mappings, and the counts of what arrived."""
 
-    def __init__(self, name: str, body: JSON) -> None:
+    def __init__(self, name: str, mappings: JSON) -> None:
         self.name = name
-        self.body = body
+        self.mappings = mappings
         self.documents = 0
         self.tallies: dict[bytes, Tally] = {}
         self.drawn = DrawnSample()
@@ -256,9 +245,14 @@ class Store:
     ) -> DeliveryCheck:
         """Check a run whose documents carry their output, each against what is expected of it."""
         with self._lock:
-            outputs = range(len(expectation.outputs))
-            tallies = [self._tallies(pattern, run, output) for output in outputs]
-            return check_tallies(tallies, sent, expectation)
+            return joined(
+                check_arrivals(
+                    arrived(self._tallies(pattern, run, output), sent),
+                    sent,
+                    expectation.of_events(output, sent),
+                )
+                for output in range(len(expectation.outputs))
+            )
 
     def arrived(self, pattern: str, run: str, output: int, count: int) -> list[int]:
         """How often each of the first events of a run came by an output."""
@@ -318,25 +312,24 @@ class Store:
                 raise Missing(name)
 
     def _create(self, name: str, body: JSON) -> SinkIndex:
-        template = self._template_of(name)
-        merged: JSON = {
-            part: {**_section(template, "template", part), **_section(body, part)}
-            for part in ("aliases", "mappings", "settings")
-        }
-        index = self._indices[name] = SinkIndex(name, merged)
+        of_template = object_at(self._template_of(name), "template", "mappings")
+        mappings = of_template | object_at(body, "mappings")
+        index = self._indices[name] = SinkIndex(name, mappings)
         return index
 
     def _template_of(self, name: str) -> JSON:
         """The template of highest priority whose patterns match."""
-        best: JSON = {}
-        best_priority = -1
-        for template in self._templates.values():
-            patterns, priority = template.get("index_patterns"), template.get("priority", 0)
-            listed = patterns if isinstance(patterns, list) else [patterns]
-            rank = priority if isinstance(priority, int) else 0
-            if rank > best_priority and any(matches(name, str(item)) for item in listed):
-                best, best_priority = template, rank
-        return best
+        matching = [
+            template
+            for template in self._templates.values()
+            if any(matches(name, str(item)) for item in list_at(template, "index_patterns"))
+        ]
+        return max(matching, key=_priority, default={})
+
+
+def _priority(template: JSON) -> int:
+    priority = template.get("priority")
+    return priority if isinstance(priority, int) else 0
 
 
 Counts = NDArray[np.uint16]
@@ -346,7 +339,6 @@ _IDENTITY = re.compile(rb"(run=[0-9a-f]{8} seq=\d{12})")
 _IN_IDENTITY = slice(4, 12), slice(17, 29)
 # What a lab adds to documents: the output, and the last digits of the microseconds since 1970, of
 # which nine are the number (StampNumbering begins with a multiple of a thousand seconds).
-_STAMPED = re.compile(b'"%b": ?"?(\\d{14})' % FIELD.encode())
 _IN_STAMPED = slice(0, 5), slice(5, 14)
 _MOST = 1 << 29
 
@@ -356,7 +348,7 @@ def identities(documents: Sequence[bytes]) -> dict[bytes, Numbers]:
 
     A document without one is left out, and so is a number that no flood reaches.
     """
-    for pattern, (run_at, number_at) in ((_STAMPED, _IN_STAMPED), (_IDENTITY, _IN_IDENTITY)):
+    for pattern, (run_at, number_at) in ((STAMPED, _IN_STAMPED), (_IDENTITY, _IN_IDENTITY)):
         matched = [match[1] for match in map(pattern.search, documents) if match is not None]
         if matched:
             return _by_run(matched, run_at, number_at)
@@ -408,16 +400,6 @@ class Tally:
         firsts = np.arange(0, len(arrived), width)
         totals = np.add.reduceat(arrived.astype(np.int64), firsts)
         return {int(first): int(total) for first, total in zip(firsts, totals, strict=True)}
-
-
-def check_tallies(
-    tallies: Sequence[Sequence[Tally]], sent: SentEvents, expectation: Expectation
-) -> DeliveryCheck:
-    """Check the tallies of each output against what is expected of it."""
-    return joined(
-        check_arrivals(arrived(tallies_of_output, sent), sent, expectation.of_events(output, sent))
-        for output, tallies_of_output in enumerate(tallies)
-    )
 
 
 def arrived(tallies: Iterable[Tally], sent: SentEvents) -> Numbers:

@@ -9,11 +9,9 @@ import difflib
 import inspect
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from tuner.engines.node import Node
@@ -38,6 +36,7 @@ from tuner.profile.schema import (
     source_of,
 )
 from tuner.profile.source import read
+from tuner.reading import packaged, table
 from tuner.schema.path import Path
 from tuner.schema.section import kind_of, since
 from tuner.space.guarantees import GUARANTEES
@@ -253,15 +252,10 @@ def _search(paths: tuple[str, ...]) -> tuple[str, ...]:
 def _every_knob() -> Mapping[Path, Knob]:
     """Each knob by its path without names, as the first sample that has it shows it."""
     by_path: dict[Path, Knob] = {}
-    for sample in _table()["samples"]:
-        for knob in knobs(Profile.model_validate(_table()["sample"] | sample)):
+    for sample in table("lint/explained.toml")["samples"]:
+        for knob in knobs(Profile.model_validate(table("lint/explained.toml")["sample"] | sample)):
             by_path.setdefault(knob.path.pattern, knob)
     return by_path
-
-
-@cache
-def _table() -> Mapping[str, Any]:
-    return tomllib.loads((files("tuner.lint") / "explained.toml").read_text("utf-8"))
 
 
 _CODE = re.compile(r"RT[0-9]{3}|F[0-9]{1,2}", re.IGNORECASE)
@@ -323,7 +317,7 @@ def code_row(code: str) -> Mapping[str, Any]:
 @cache
 def _rows() -> Mapping[str, str]:
     """The text of each row: a row is read alone, as reading all takes a tenth of a second."""
-    text = (files("tuner.lint") / "codes.yaml").read_text(encoding="utf-8")
+    text = packaged("lint/codes.yaml")
     return {row[:5]: row for row in re.split(r"\n(?=RT[0-9]{3}:)", text)[1:]}
 
 
@@ -348,7 +342,7 @@ class Topic:
 
 def topics() -> tuple[Topic, ...]:
     """What explained.toml says."""
-    return tuple(Topic(**topic) for topic in _table()["topics"])
+    return tuple(Topic(**topic) for topic in table("lint/explained.toml")["topics"])
 
 
 # So many of each kind are shown, the best first.

@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tuner.engine.client import EngineRefused
-from tuner.engine.counters import count, indexed, make_durable, node_counters, refreshing
 from tuner.engine.feed import Bulk, Fed, Feed, bulk_path, bulks_of
-from tuner.engine.probe import SILENCE_S
+from tuner.engine.status import SILENCE_S, count, indexed, make_durable, node_counters, refreshing
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.usage import core_time, cores
 from tuner.lab.bind import Bound

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times, latency_of
-from tuner.engine.counters import index_counters, node_counters
+from tuner.engine.status import index_counters, node_counters
 from tuner.errors import JobFailed
 from tuner.flood.flood import Flood
 from tuner.host.usage import (

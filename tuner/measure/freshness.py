@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tuner.engine.probe import SILENCE_S
+from tuner.engine.status import SILENCE_S
 from tuner.flood.pace import Timeline
 from tuner.flood.spec import FloodProgress
 from tuner.measure.measurement import Percentiles

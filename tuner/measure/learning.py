@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import secrets
 import shutil
 import statistics
@@ -15,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tuner.engine import counters
+from tuner.engine import status
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import Expectation
 from tuner.engine.feed import kept as kept_by
-from tuner.engine.numbering import FIELD, FIRST_OUTPUT, MICRO_DIGITS
+from tuner.engine.numbering import FIRST_OUTPUT, STAMPED
 from tuner.engine.sampled import learnt_documents
 from tuner.engines.refusals import document_refusal, name_refusal
 from tuner.errors import JobFailed, Refused
@@ -54,7 +53,6 @@ _PREFIX = "rsyslog-tune-learnt-"
 _FORWARDING = ("omfwd", "omrelp")
 _KEPT = 1_000_000
 _SELDOM = 0.01
-_OUTPUT = re.compile(rb'"%b": ?"?(\d\d)\d{%d}' % (FIELD.encode(), MICRO_DIGITS))
 _NO_TEMPLATE = (
     "your mapping and index settings: base.template names no file, so the engine guesses the types "
     "of fields and has its own settings"
@@ -320,8 +318,8 @@ def refused_documents(
     names: dict[bytes, str | None] = {}
     pairs = lines.split(b"\n")
     for action, document in zip(pairs[0::2], pairs[1::2], strict=False):
-        number = _OUTPUT.search(document)
-        output = -1 if number is None else int(number[1]) - FIRST_OUTPUT
+        number = STAMPED.search(document)
+        output = -1 if number is None else int(number[2]) - FIRST_OUTPUT
         if not 0 <= output < len(actions):
             continue
         documents[output] += 1
@@ -420,7 +418,7 @@ def _flood(spec: FloodSpec, client: EngineClient, rsyslogd: Rsyslogd, per_second
     if final.error is not None or final.sent < count:
         why = final.error or "the rest did not go through in time"
         raise JobFailed(f"rsyslogd took {final.sent} of {count} messages: {why}")
-    wait_until_quiet(lambda: counters.count(client, "_all"), rsyslogd.check, _QUIET_S)
+    wait_until_quiet(lambda: status.count(client, "_all"), rsyslogd.check, _QUIET_S)
 
 
 def not_compared(documents: Sequence[Sequence[int]], lines: bytes) -> Iterator[str]:

@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Sequence
 
-from tuner.engine.probe import answers
+from tuner.engine.status import answers
 from tuner.errors import Refused
 from tuner.host.process import held, wait_until
 from tuner.measure.measurement import TrialPlan

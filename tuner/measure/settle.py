@@ -6,19 +6,20 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from tuner.engine.counters import (
+from tuner.engine.delivery import check_by_counters
+from tuner.engine.numbering import SentEvents
+from tuner.engine.sampled import NOT_COMPARED, Content
+from tuner.engine.status import (
+    SILENCE_S,
     IndexCounters,
     count,
     index_counters,
     indexed,
+    lost_shards,
     make_durable,
     merges_under_way,
     node_counters,
 )
-from tuner.engine.delivery import check_by_counters
-from tuner.engine.numbering import SentEvents
-from tuner.engine.probe import SILENCE_S, lost_shards
-from tuner.engine.sampled import NOT_COMPARED, Content
 from tuner.host.process import wait_until
 from tuner.host.usage import Usage
 from tuner.lab.rsyslogd import await_round, read

@@ -10,9 +10,8 @@ from typing import TypeVar
 
 from tuner.engine.bulk_times import BulkWatch, bulk_tasks
 from tuner.engine.client import EngineRefused
-from tuner.engine.counters import NodeSilent, node_counters, unfinished
 from tuner.engine.owned import remove
-from tuner.engine.probe import SILENCE_S, answers
+from tuner.engine.status import SILENCE_S, NodeSilent, answers, node_counters, unfinished
 from tuner.errors import JobFailed, Refused, TuneError, Unreachable
 from tuner.flood.flood import Flood
 from tuner.flood.pace import fixed

@@ -12,10 +12,9 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from tuner.engine.counters import indexed, refreshing, unfinished
 from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import SentEvents
-from tuner.engine.probe import SILENCE_S, answers
+from tuner.engine.status import SILENCE_S, answers, indexed, refreshing, unfinished
 from tuner.errors import JobFailed
 from tuner.flood.flood import Flood
 from tuner.host.process import wait_until

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
-from importlib.resources import files
 from itertools import chain, takewhile
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
@@ -27,6 +26,7 @@ from tuner.modules.omelasticsearch import FILTER_PATH
 from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.model import Profile
 from tuner.profile.source import at
+from tuner.reading import packaged
 from tuner.schema.path import Path, short_names
 from tuner.schema.section import BuiltWhenUsed, Doc, doc, kind_of
 
@@ -202,8 +202,7 @@ class FactsFile(BaseModel):
 @cache
 def facts() -> FactsFile:
     """The facts of facts.yaml beside this module."""
-    text = (files("tuner.profile") / "facts.yaml").read_text(encoding="utf-8")
-    return FactsFile.model_validate(yaml.safe_load(text))
+    return FactsFile.model_validate(yaml.safe_load(packaged("profile/facts.yaml")))
 
 
 Schema = Mapping[str, object]

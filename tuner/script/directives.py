@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
+from tuner.reading import table
 from tuner.script.script import QUEUE, ScriptObject
 
 # The only queue parameter that is called otherwise today.
@@ -56,17 +55,17 @@ class DirectiveTable:
 @cache
 def directives() -> DirectiveTable:
     """What directives.toml says."""
-    table = tomllib.loads((files("tuner.script") / "directives.toml").read_text("utf-8"))
+    written = table("script/directives.toml")
     later, modules = (
-        {key: (kind, name) for kind, names in table[part].items() for key, name in names.items()}
+        {key: (kind, name) for kind, names in written[part].items() for key, name in names.items()}
         for part in ("later", "modules")
     )
-    defaults = table["defaults"]
+    defaults = written["defaults"]
     return DirectiveTable(
-        table["next_action"],
+        written["next_action"],
         later,
-        {key: OldInput(**row) for key, row in table["inputs"].items()},
-        table["global"],
+        {key: OldInput(**row) for key, row in written["inputs"].items()},
+        written["global"],
         modules,
         defaults["action"],
         defaults["main_queue"],

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -14,6 +13,7 @@ from lark import Lark, Token, Transformer, UnexpectedToken, v_args
 from lark.lexer import Lexer
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
+from tuner.reading import packaged
 from tuner.script.script import (
     Array,
     Block,
@@ -201,7 +201,7 @@ class _NoLexer(Lexer):
 
 @cache
 def _grammar() -> Lark:
-    text = (files("tuner.script") / "grammar.lark").read_text(encoding="utf-8")
+    text = packaged("script/grammar.lark")
     return Lark(text, parser="lalr", lexer=_NoLexer, start="configuration", transformer=_Builder())
 
 

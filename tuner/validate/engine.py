@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tuner.engine.client import EngineClient, EngineRefused
+from tuner.engine.client import ABSENT, EngineClient, EngineRefused
 from tuner.engine.installed import (
     InstalledTemplate,
     Reason,
@@ -15,7 +15,7 @@ from tuner.engine.installed import (
     simulate,
 )
 from tuner.engine.installed import stronger as stronger_than
-from tuner.engine.probe import EngineFacts, EngineLimits, facts, has, limits
+from tuner.engine.status import EngineFacts, EngineLimits, facts, limits
 from tuner.engines.index import Index, Rotate
 from tuner.engines.release import Engine
 from tuner.errors import KeyPath, Problem, Severity
@@ -150,7 +150,7 @@ class _Trial:
 
     def _lifecycle(self, number: int, index: Index) -> Iterator[Problem]:
         path, feature = _POLICIES[self.loaded.profile.release.engine]
-        if index.lifecycle is not None and not has(self.client, path):
+        if index.lifecycle is not None and not self.client.find(path, ABSENT):
             cluster = f"{_title(self.engine)} at {self.client.url}"
             message = f"{cluster} has no {feature}: remove lifecycle, or install it"
             yield self._wrong(("outputs", number, "index", "lifecycle"), NO_POLICIES, message)
@@ -191,7 +191,8 @@ class _Trial:
         if not output.dyn_pipeline_name:
             named["outputs", number, "pipelineName"] = output.pipeline_name
         for path, name in named.items():
-            if name not in {None, "_none"} and not has(self.client, f"/_ingest/pipeline/{name}"):
+            place = f"/_ingest/pipeline/{name}"
+            if name not in {None, "_none"} and not self.client.find(place, ABSENT):
                 yield self._wrong(
                     path,
                     NO_PIPELINE,

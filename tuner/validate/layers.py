@@ -12,8 +12,15 @@ from posixpath import abspath
 from tuner.errors import KeyPath, Problem, ProgramMissing, Refused, Severity
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import memory_bytes
-from tuner.lab.check import check, check_fragment, check_own, runs_code, text_of_base
-from tuner.lab.complaints import Check, place_in
+from tuner.lab.check import (
+    Check,
+    check,
+    check_fragment,
+    check_own,
+    place_in,
+    runs_code,
+    text_of_base,
+)
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
 from tuner.modules.secrets import SecretRef

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.host.quota import cores_of, cpu_quota, memory_limit, used_in
+from tuner.host.usage import cores_of, cpu_quota, memory_limit, used_in
 
 VERSION_2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
 # Docker without a namespace of its own for control groups: the mount shows the container's group.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tuner.engine.client import JSON, EngineClient
-from tuner.engine.counters import NodeCounters, NodeSilent, node_counters
+from tuner.engine.status import NodeCounters, NodeSilent, node_counters
 
 
 class Nodes(EngineClient):

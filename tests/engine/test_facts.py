@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tuner.engine.client import EngineClient
-from tuner.engine.probe import facts
+from tuner.engine.status import facts
 from tuner.lab.sink import Sink
 
 

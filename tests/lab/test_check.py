@@ -16,9 +16,8 @@ from tuner.cli.commands import app
 from tuner.errors import JobFailed, ProgramMissing
 from tuner.host.process import wait_until
 from tuner.host.programs import rsyslogd
-from tuner.lab.check import check_own, require_taken
-from tuner.lab.complaints import classified
-from tuner.lab.ports import free_port
+from tuner.lab.check import check_own, classified, require_taken
+from tuner.lab.entrances import free_port
 from tuner.script.configuration import configuration
 from tuner.script.objects import Base, base_of
 from tuner.script.printing import printed
