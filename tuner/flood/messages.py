@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -96,8 +97,8 @@ class Messages:
             self._low_texts[self._lows[start : start + count]] = _LOW[low : low + count]
         self._freshen(start, start + count)
         if self._stamp is not None:
-            stamp = np.void(self._stamp(epoch_s))
-            self._stamp_texts[self._stamps[start : start + count]] = stamp
+            stamp = self._stamp(datetime.fromtimestamp(epoch_s).astimezone())
+            self._stamp_texts[self._stamps[start : start + count]] = np.void(stamp.encode())
         begin, end = int(self._starts[start]), int(self._ends[start + count - 1])
         block = Block(self._view[begin:end], self._ends[start : start + count] - begin, self.taken)
         self.taken += count
