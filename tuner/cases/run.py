@@ -7,13 +7,12 @@ from __future__ import annotations
 import json
 import secrets
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
 
-from tuner.cases.script import CaseScript, Entrance
+from tuner.cases.script import CaseScript
 from tuner.engine.client import EngineClient, at
 from tuner.engine.counters import count
 from tuner.engine.feed import kept
@@ -32,7 +31,7 @@ from tuner.script.objects import Base
 from tuner.script.script import Gap
 
 _KEPT = 100_000
-_PATIENCE_S, _READ_S = 20.0, 60.0
+_PATIENCE_S = 20.0
 _QUIET_S = 0.15
 _FINISH_S = 10.0
 
@@ -110,23 +109,23 @@ def run(
     """What came of each message, sent in this order to one rsyslogd, in that time zone or this
     machine's.  Raises JobFailed where rsyslogd does not take the configuration or a message, and
     ProgramMissing where it lacks a module."""
-    with (
-        scratch(Path(tempfile.gettempdir())) as folder,
-        Sink(keep=_KEPT) as sink,
-        ExitStack() as stack,
-    ):
+    with scratch(Path(tempfile.gettempdir())) as folder, Sink(keep=_KEPT) as sink:
         home = subfolder(folder, "rsyslogd")
         script = CaseScript(base, sink.url, str(home), mark=f"#{secrets.token_hex(8)}#")
         text = script.text()
         _require_accepted(text)
         entrances = [*script.entrances.values()]
-        files = stack.enter_context(_opened(entrances))
+        for entrance in entrances:
+            if isinstance(entrance, ReadFile):
+                path = Path(entrance.path)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
         environment = own_environment() | ({} if time_zone is None else {"TZ": time_zone})
         rsyslogd = Rsyslogd(text, home, entrances, environment)
         with closing(EngineClient(sink.url)) as client:
             try:
                 for number, sent in enumerate(messages):
-                    _send(script, number, sent, files, rsyslogd)
+                    _send(script, number, sent, rsyslogd)
                 written = Path(script.written)
                 # Rulesets may have queues of their own.
                 wait_until_quiet(
@@ -144,19 +143,6 @@ def run(
     return tuple(map(tuple, arrivals))
 
 
-@contextmanager
-def _opened(entrances: Iterable[Entrance]) -> Iterator[dict[str, BinaryIO]]:
-    """The files to be read by their paths, open before the folder is given away."""
-    with ExitStack() as stack:
-        files: dict[str, BinaryIO] = {}
-        for entrance in entrances:
-            if isinstance(entrance, ReadFile) and entrance.path not in files:
-                path = Path(entrance.path)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                files[entrance.path] = stack.enter_context(path.open("xb"))
-        yield files
-
-
 def _bytes_below(folder: Path) -> int:
     """How much the files of a folder hold together."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -171,18 +157,12 @@ def _require_accepted(text: str) -> None:
         raise JobFailed("rsyslogd rejects the configuration: " + "; ".join(verdict.complaints))
 
 
-def _send(
-    script: CaseScript,
-    number: int,
-    sent: Sent,
-    files: Mapping[str, BinaryIO],
-    rsyslogd: Rsyslogd,
-) -> None:
+def _send(script: CaseScript, number: int, sent: Sent, rsyslogd: Rsyslogd) -> None:
     """Send a message between two of ours, and wait until rsyslogd has worked on the second."""
     after = f"{number}-"
     messages = (*script.message(str(number)), sent.message, *script.message(after))
     try:
-        _enter(script.entrances[sent.input], files, messages, rsyslogd, sent.sender)
+        script.entrances[sent.input].send(messages, sent.sender)
     except OSError as error:
         rsyslogd.check()
         raise JobFailed(f"{sent.input} takes no message: {error.strerror or error}") from None
@@ -197,24 +177,6 @@ def _send(
             f"{sent.input} took a message, and within {_PATIENCE_S:g} s none came to its ruleset: "
             "parameters of the input, such as a rate limit, may drop it"
         )
-
-
-def _enter(
-    entrance: Entrance,
-    files: Mapping[str, BinaryIO],
-    messages: Sequence[bytes],
-    rsyslogd: Rsyslogd,
-    sender: str,
-) -> None:
-    """Send each message once, as a line of one of the open files, which rsyslogd then has read, or
-    to a port from the address `sender` of this machine."""
-    if isinstance(entrance, ReadFile):
-        file = files[entrance.path]
-        file.write(b"".join(message + b"\n" for message in messages))
-        file.flush()
-        wait_until(lambda: (entrance.position(rsyslogd.pid) or 0) >= file.tell(), _READ_S)
-    else:
-        entrance.send(messages, sender)
 
 
 def documents(bulks: bytes) -> Iterator[tuple[str, str, Arrival]]:

@@ -123,8 +123,8 @@ def _rules() -> Mapping[Mode, tuple[_Rule, ...]]:
     shared = table["shared"]
 
     def rule(kind: str, pattern: str, then: str | None = None) -> _Rule:
-        flags = re.IGNORECASE | re.MULTILINE
-        return _Rule(kind, re.compile(shared.get(pattern, pattern), flags), then and Mode[then])
+        compiled = re.compile(shared.get(pattern, pattern), re.IGNORECASE | re.MULTILINE)
+        return _Rule(kind, compiled, None if then is None else Mode[then])
 
     return {mode: tuple(rule(*row) for row in table[mode.name]) for mode in Mode}
 
