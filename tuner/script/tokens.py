@@ -117,19 +117,18 @@ class _Rule(NamedTuple):
     then: Mode | None
 
 
-def _rules() -> Mapping[Mode, tuple[_Rule, ...]]:
-    """What tokens.toml says of each mode."""
-    table = tomllib.loads((files("tuner.script") / "tokens.toml").read_text("utf-8"))
-    shared = table["shared"]
-
-    def rule(kind: str, pattern: str, then: str | None = None) -> _Rule:
-        compiled = re.compile(shared.get(pattern, pattern), re.IGNORECASE | re.MULTILINE)
-        return _Rule(kind, compiled, None if then is None else Mode[then])
-
-    return {mode: tuple(rule(*row) for row in table[mode.name]) for mode in Mode}
+_TABLE = tomllib.loads((files("tuner.script") / "tokens.toml").read_text("utf-8"))
+CALLED: Mapping[str, str] = _TABLE["called"]
+"""What messages call each kind of word."""
 
 
-_RULES = _rules()
+def _rule(kind: str, pattern: str, then: str | None = None) -> _Rule:
+    written = _TABLE["shared"].get(pattern, pattern)
+    compiled = re.compile(written, re.IGNORECASE | re.MULTILINE)
+    return _Rule(kind, compiled, None if then is None else Mode[then])
+
+
+_RULES = {mode: tuple(_rule(*row) for row in _TABLE[mode.name]) for mode in Mode}
 
 
 def tokens(
