@@ -21,7 +21,6 @@ from tuner.engines.refusals import document_refusal
 from tuner.errors import JobFailed, ProgramMissing
 from tuner.host.process import open_given, own_environment, wait_until, wait_until_quiet
 from tuner.lab.check import check
-from tuner.lab.complaints import packages_to_install
 from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
@@ -150,11 +149,9 @@ def _bytes_below(folder: Path) -> int:
 
 def _require_accepted(text: str) -> None:
     verdict = check(text)
-    if verdict.modules:
-        missing = packages_to_install(verdict.modules)
-        raise ProgramMissing("; ".join(missing or verdict.complaints))
     if not verdict.accepted:
-        raise JobFailed("rsyslogd rejects the configuration: " + "; ".join(verdict.complaints))
+        kind = ProgramMissing if verdict.modules else JobFailed
+        raise kind(f"rsyslogd rejects the configuration: {verdict.why_not}")
 
 
 def _send(script: CaseScript, number: int, sent: Sent, rsyslogd: Rsyslogd) -> None:

@@ -24,7 +24,7 @@ _NONE_LEFT = memoryview(b"")
 _NO_ENDS = np.empty(0, dtype=np.int64)
 
 
-class Way(Protocol):
+class Carrier(Protocol):
     """What carries the bytes of a connection: a stream, a socket or a file."""
 
     def fileno(self) -> int:
@@ -35,15 +35,15 @@ class Way(Protocol):
 
 
 class Connection:
-    """A `way` to one receiver that never waits; `last_block` is its latest block's number, `route`
-    that of the transport among those of the flood.
+    """A way to one receiver that never waits, by what carries its bytes; `last_block` is its latest
+    block's number, `route` that of the transport among those of the flood.
 
     Its messages `gone` to `end` of the latest block are not wholly on their way yet.
     """
 
-    def __init__(self, name: str, way: Way) -> None:
+    def __init__(self, name: str, carrier: Carrier) -> None:
         self.name = name
-        self._way = way
+        self._carrier = carrier
         self.route = 0
         self.last_block = 0
         self.gone = 0
@@ -51,7 +51,7 @@ class Connection:
 
     def fileno(self) -> int:
         """The descriptor, for poll."""
-        return self._way.fileno()
+        return self._carrier.fileno()
 
     @property
     def begun(self) -> bool:
@@ -83,7 +83,7 @@ class Connection:
 
     def close(self) -> None:
         """Close at once."""
-        self._way.close()
+        self._carrier.close()
 
     def _begin(self, block: Block) -> None:
         self.gone = block.first
