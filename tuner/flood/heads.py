@@ -97,10 +97,6 @@ class Numbering:
         """What the numbers of a block have in common."""
         return b"%0*d" % (self.high_bytes, block)
 
-    def stamp(self, style: Style) -> Callable[[datetime], str] | None:
-        """How times are written; None where a head has none, or it is the number."""
-        return style.stamp
-
 
 class StampNumbering(Numbering):
     """Numbers as microseconds of the time in the head, from a second on: no byte of the body is
@@ -124,9 +120,6 @@ class StampNumbering(Numbering):
         """The time of a block, up to the millisecond."""
         at = self._begins + timedelta(milliseconds=block)
         return at.isoformat(timespec="milliseconds")[: self.high_bytes].encode()
-
-    def stamp(self, style: Style) -> None:
-        """None: the time is the number."""
 
 
 class LineNumbering(StampNumbering):

@@ -78,7 +78,8 @@ class Messages:
         self._buffer = bytearray(b"".join(frames))
         self._view = memoryview(self._buffer)
         style, self._numbering = STYLES[spec.format], numbering_of(spec)
-        self._stamp = self._numbering.stamp(style)
+        # With a beginning the time is the number.
+        self._stamp = style.stamp if spec.begins_s is None else None
         self._stamp_texts = self._texts(max(1, style.stamp_bytes))
         self._high_texts = self._texts(self._numbering.high_bytes)
         self._low_texts = self._texts(_LOW_DIGITS)
