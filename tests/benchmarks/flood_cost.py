@@ -25,16 +25,17 @@ from pathlib import Path
 from tuner.flood.flood import Flood
 from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec, Transport, loopback
+from tuner.profile.workload import MessageSizes
 
 SOURCE = Path(__file__).with_name("naive_sender.c")
 WORTH = 5.0
-PLAIN = FloodSpec(Transport((loopback(1),)), 5, 244, 1, "0a1b2c3d")
+PLAIN = FloodSpec(Transport((loopback(1),)), 5, MessageSizes(244), 1, "0a1b2c3d")
 CASES = {
     "244 bytes, RFC 3164, LF": PLAIN,
     "244 bytes, RFC 5424, LF": replace(PLAIN, format="rfc5424"),
     "244 bytes, RFC 3164, octet-counted": replace(PLAIN, framing="octet-counted"),
     "log-normal 137-2133, mean 400, RFC 3164, LF": replace(
-        PLAIN, message_bytes_mean=400, distribution="lognormal", min_bytes=137, max_bytes=2133
+        PLAIN, sizes=MessageSizes(400, 137, 2133, "lognormal")
     ),
 }
 # What one run of about a second sends.

@@ -15,6 +15,7 @@ import time
 from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec, Transport, loopback
 from tuner.lab.sink import Sink
+from tuner.profile.workload import MessageSizes
 
 BATCHES = (128, 1000, 5000)
 SHORT = "?filter_path=errors,items.*.status,items.*.error"
@@ -27,7 +28,9 @@ def say(line: str) -> None:
 
 def bulk_body(batch: int, mean_bytes: int) -> bytes:
     """A bulk of documents with the fields of a real one around flooded messages."""
-    messages = Messages(FloodSpec(Transport((loopback(514),)), 1, mean_bytes, 1, "0a1b2c3d"))
+    messages = Messages(
+        FloodSpec(Transport((loopback(514),)), 1, MessageSizes(mean_bytes), 1, "0a1b2c3d")
+    )
     lines: list[str] = []
     while len(lines) < batch:
         block = messages.take(batch - len(lines), int(time.time()))

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from tuner.cases.arrival import Arrival, Came
-from tuner.cases.load import LoadedCases, load_cases
+from tuner.cases.case_file import LoadedCases, load_cases
+from tuner.cases.run import Arrival, Came
 
 
 def cases_of(text: str, folder: Path) -> LoadedCases:

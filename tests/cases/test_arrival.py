@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.cases.arrival import Arrival, documents, lines
+from tuner.cases.run import Arrival, documents, lines
 
 BULKS = (
     b'{"create":{"_index":"c0/1/logs","_id":"7","pipeline":"pipe"}}\n{"message":"a"}\n\n'

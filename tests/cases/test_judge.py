@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.cases.factory import cases_of, document, line
-from tuner.cases.arrival import Arrival, Came
 from tuner.cases.judge import judged
+from tuner.cases.run import Arrival, Came
 
 
 def found(case: str, came: list[Came], folder: Path) -> list[str]:

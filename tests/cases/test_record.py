@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.cases.factory import cases_of, document, line
-from tuner.cases.arrival import Arrival, Came
+from tuner.cases.case_file import ExpectedArrival, FieldRule
 from tuner.cases.judge import judged
-from tuner.cases.model import ExpectedArrival, FieldRule
 from tuner.cases.record import is_now, recorded
+from tuner.cases.run import Arrival, Came
 from tuner.errors import JobFailed
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 123456, tzinfo=UTC)

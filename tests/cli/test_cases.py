@@ -12,8 +12,7 @@ from typer.testing import CliRunner, Result
 
 from tests.cases.factory import document
 from tests.profile.examples import SMALL
-from tuner.cases.arrival import Came
-from tuner.cases.run import Sent, surface
+from tuner.cases.run import Came, Sent, surface
 from tuner.cli.commands import app
 from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Refused
 from tuner.profile.base import read_text

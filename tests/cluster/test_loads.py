@@ -25,6 +25,7 @@ from tuner.flood.spec import Credentials, FloodSpec, Transport, loopback
 from tuner.host.process import Child, wait_until
 from tuner.lab.entrances import make_certificates
 from tuner.modules.secrets import Certificates
+from tuner.profile.workload import MessageSizes
 
 NAMES = ("north", "south")
 
@@ -63,7 +64,7 @@ def steered(
 
 
 def spec(port: int) -> FloodSpec:
-    return FloodSpec(Transport((loopback(port),)), 4, 244, 1, "0a1b2c3d")
+    return FloodSpec(Transport((loopback(port),)), 4, MessageSizes(244), 1, "0a1b2c3d")
 
 
 def test_two_senders_are_one_flood() -> None:
@@ -154,7 +155,7 @@ def test_a_load_host_that_comes_back_is_a_change_too() -> None:
 
 def encrypted(target: str, files: Certificates) -> FloodSpec:
     shown = Credentials(files.authority, files.sender, files.sender_key)
-    return FloodSpec(Transport((target,), "tls", shown), 2, 244, 1, "0a1b2c3d")
+    return FloodSpec(Transport((target,), "tls", shown), 2, MessageSizes(244), 1, "0a1b2c3d")
 
 
 def test_certificates_come_along(tmp_path: Path) -> None:
@@ -210,7 +211,7 @@ def test_a_certificate_that_is_not_there_is_said_at_once(tmp_path: Path) -> None
 
 
 def test_only_what_the_load_host_allows_is_flooded() -> None:
-    away = FloodSpec(Transport(("192.0.2.1:514",)), 2, 244, 1, "0a1b2c3d")
+    away = FloodSpec(Transport(("192.0.2.1:514",)), 2, MessageSizes(244), 1, "0a1b2c3d")
     with steered() as (loads, _):
         loads.require_allowed(["127.0.0.1"])
         with pytest.raises(Refused, match=r"north: 192\.0\.2\.1 is not local"):

@@ -20,10 +20,13 @@ from tuner.flood.pace import Runs, bursts, fixed, ramp
 from tuner.flood.spec import FloodSpec, Transport, loopback
 from tuner.host.process import Child
 from tuner.lab.loads import ClockOffset, LoadHost
+from tuner.profile.workload import MessageSizes
 
 
 def spec(port: int, connections: int = 5, count: int | None = None) -> FloodSpec:
-    return FloodSpec(Transport((loopback(port),)), connections, 244, 1, "0a1b2c3d", count)
+    return FloodSpec(
+        Transport((loopback(port),)), connections, MessageSizes(244), 1, "0a1b2c3d", count
+    )
 
 
 def flood_and_child(port: int) -> tuple[Flood, Child]:
@@ -191,12 +194,13 @@ import sys, time
 from tuner.flood.flood import Flood, ThisMachine
 from tuner.flood.spec import FloodSpec
 from tuner.flood.spec import Transport, loopback
+from tuner.profile.workload import MessageSizes
 class Here(ThisMachine):
     def sender(self):
         children.append(super().sender())
         return children[-1]
 children = []
-spec = FloodSpec(Transport((loopback(int(sys.argv[1])),)), 2, 244, 1, "0a1b2c3d")
+spec = FloodSpec(Transport((loopback(int(sys.argv[1])),)), 2, MessageSizes(244), 1, "0a1b2c3d")
 with Flood(spec, [Here()]) as flood:
     flood.steer(10**9, float(sys.argv[2]) or None)
     print(children[0].pid, flush=True)

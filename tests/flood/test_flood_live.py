@@ -18,6 +18,7 @@ from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodSpec, Transport, loopback
 from tuner.lab.entrances import free_port
 from tuner.lab.sink import Sink
+from tuner.profile.workload import MessageSizes
 
 pytestmark = [
     pytest.mark.live,
@@ -26,12 +27,9 @@ pytestmark = [
 ]
 
 EVENTS = 20_000
-PLAIN = FloodSpec(Transport((loopback(1),)), 5, 244, 1, "0a1b2c3d", EVENTS)
-P8 = replace(
-    PLAIN, connections=10, message_bytes_mean=400, distribution="lognormal",
-    min_bytes=137, max_bytes=2133,
-)  # fmt: skip
-LONGEST = replace(PLAIN, message_bytes_mean=8000)
+PLAIN = FloodSpec(Transport((loopback(1),)), 5, MessageSizes(244), 1, "0a1b2c3d", EVENTS)
+P8 = replace(PLAIN, connections=10, sizes=MessageSizes(400, 137, 2133, "lognormal"))
+LONGEST = replace(PLAIN, sizes=MessageSizes(8000))
 
 
 def own_log(folder: Path) -> str:

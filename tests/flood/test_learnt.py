@@ -11,7 +11,7 @@ import pytest
 from tuner.flood.messages import LEARNT_POOL, Messages, pool_size
 from tuner.flood.spec import FloodSpec, Transport, line_of, spec_of
 from tuner.modules.input import Format
-from tuner.profile.workload import LONGEST_MESSAGE_BYTES
+from tuner.profile.workload import LONGEST_MESSAGE_BYTES, MessageSizes
 from tuner.traffic.sample import MessageTemplate, TrafficSample
 
 SAMPLE = TrafficSample(
@@ -40,7 +40,7 @@ def spec(
     begins_s: int | None = None,
 ) -> FloodSpec:
     return FloodSpec(
-        Transport(("127.0.0.1:514",)), 1, 244, seed, "0123abcd", format=form,
+        Transport(("127.0.0.1:514",)), 1, MessageSizes(244), seed, "0123abcd", format=form,
         sample=sample.model_dump_json(), begins_s=begins_s,
     )  # fmt: skip
 

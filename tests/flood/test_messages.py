@@ -8,17 +8,17 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
 from tuner.errors import BadUsage, JobFailed
-from tuner.flood.heads import STYLES, stamp_5424
-from tuner.flood.heads import stamp_3164 as stamp
+from tuner.flood.heads import STYLES, stamp_3164, stamp_5424
 from tuner.flood.messages import AWKWARD, POOL, Messages, route_of
 from tuner.flood.replayed import replayed_file
 from tuner.flood.spec import FloodSpec, Transport, loopback
 from tuner.modules.input import Framing
+from tuner.profile.workload import MessageSizes
 
 EPOCH_S = 1_790_000_000
 LEAST = 96
@@ -28,8 +28,8 @@ SHAPE = re.compile(
 )
 
 
-PLAIN = FloodSpec(Transport((loopback(514),)), 1, 244, 1, "deadbeef")
-P8 = replace(PLAIN, message_bytes_mean=400, distribution="lognormal", min_bytes=137, max_bytes=2133)
+PLAIN = FloodSpec(Transport((loopback(514),)), 1, MessageSizes(244), 1, "deadbeef")
+P8 = replace(PLAIN, sizes=MessageSizes(400, 137, 2133, "lognormal"))
 SHAPE_5424 = re.compile(
     rb"<(\d{1,3})>1 (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d\d:\d\d) (\S+) ([a-z]+) (\d+) "
     rb"([A-Z]{5}|-) (-|\[origin ip=\"[0-9.]+\" software=\"\4\"\]) "
@@ -38,7 +38,11 @@ SHAPE_5424 = re.compile(
 
 
 def made(seed: int, run_id: str, mean: int) -> Messages:
-    return Messages(replace(PLAIN, seed=seed, run_id=run_id, message_bytes_mean=mean))
+    return Messages(replace(PLAIN, seed=seed, run_id=run_id, sizes=MessageSizes(mean)))
+
+
+def stamp(epoch_s: float) -> bytes:
+    return stamp_3164(datetime.fromtimestamp(epoch_s).astimezone()).encode()
 
 
 def frames(data: bytes) -> Iterator[bytes]:
@@ -153,7 +157,7 @@ def test_the_offset_is_that_of_this_machine(zone: str, monkeypatch: pytest.Monke
     time.tzset()
     try:
         epoch_s = EPOCH_S + len(zone)
-        written = datetime.fromisoformat(stamp_5424(epoch_s).decode())
+        written = datetime.fromisoformat(stamp_5424(datetime.fromtimestamp(epoch_s).astimezone()))
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -168,18 +172,18 @@ def test_octet_counting_changes_the_framing_only(spec: FloodSpec) -> None:
 
 
 def test_sizes_can_all_be_the_same() -> None:
-    assert set(sizes(replace(PLAIN, distribution="fixed"))) == {244}
+    assert set(sizes(replace(PLAIN, sizes=MessageSizes(244, distribution="fixed")))) == {244}
 
 
 def test_uniform_sizes_keep_to_their_bounds() -> None:
-    found = sizes(replace(PLAIN, message_bytes_mean=300, min_bytes=200, max_bytes=400))
+    found = sizes(replace(PLAIN, sizes=MessageSizes(300, 200, 400)))
     assert (min(found), max(found), sum(found) / POOL) == (200, 400, 300)
     quarters = [sum(low <= size < low + 50 for size in found) for low in (200, 250, 300, 350)]
     assert all(200 < quarter < 300 for quarter in quarters)
 
 
 def test_no_message_is_so_long_that_rsyslog_would_cut_it() -> None:
-    found = sizes(replace(PLAIN, message_bytes_mean=8000))
+    found = sizes(replace(PLAIN, sizes=MessageSizes(8000)))
     assert max(found) == 8096
     assert sum(found) == 8000 * POOL
 
@@ -189,7 +193,7 @@ def test_no_message_is_so_long_that_rsyslog_would_cut_it() -> None:
     [(400, 137, 2133), (244, 120, 8096), (1200, 137, 2133), (2100, 137, 2133), (138, 137, 2133)],
 )
 def test_log_normal_sizes_have_the_mean_exactly(mean: int, least: int, most: int) -> None:
-    found = sizes(replace(P8, message_bytes_mean=mean, min_bytes=least, max_bytes=most))
+    found = sizes(replace(P8, sizes=MessageSizes(mean, least, most, "lognormal")))
     assert sum(found) == mean * POOL
     assert least <= min(found)
     assert max(found) <= most
@@ -283,23 +287,28 @@ def test_a_file_without_lines_is_an_error(tmp_path: Path, content: bytes | None,
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("sizes", "said"),
     [
-        ({"format": "rfc5424", "message_bytes_mean": 119}, "at least 120"),
-        ({"distribution": "lognormal"}, "need min and max"),
-        ({"min_bytes": 200}, "both min and max"),
-        ({"min_bytes": 300, "max_bytes": 200}, "above max"),
-        ({"min_bytes": 300, "max_bytes": 400}, "mean 244 lies outside min 300 to max 400"),
-        ({"min_bytes": 200, "max_bytes": 400}, "have a mean of 300, not 244"),
-        ({"min_bytes": 95, "max_bytes": 393}, "minimum of at least 96 bytes, not 95"),
-        ({"distribution": "fixed", "min_bytes": 200, "max_bytes": 288}, "remove min and max"),
-        ({"distribution": "lognormal", "min_bytes": 244, "max_bytes": 400}, "between min and max"),
-        ({"message_bytes_mean": 9000}, "at most 8096"),
+        (MessageSizes(95), "a mean of at least 96"),
+        (MessageSizes(244, distribution="lognormal"), "need min and max"),
+        (MessageSizes(244, 200), "both min and max"),
+        (MessageSizes(244, 300, 200), "above max"),
+        (MessageSizes(244, 300, 400), "mean 244 lies outside min 300 to max 400"),
+        (MessageSizes(244, 200, 400), "have a mean of 300, not 244"),
+        (MessageSizes(244, 95, 393), "minimum of at least 96 bytes, not 95"),
+        (MessageSizes(244, 200, 288, "fixed"), "remove min and max"),
+        (MessageSizes(244, 244, 400, "lognormal"), "between min and max"),
+        (MessageSizes(9000), "at most 8096"),
     ],
 )
-def test_sizes_that_contradict_each_other_are_refused(changes: dict[str, Any], said: str) -> None:
+def test_sizes_that_contradict_each_other_are_refused(sizes: MessageSizes, said: str) -> None:
     with pytest.raises(BadUsage, match=said):
-        replace(PLAIN, **changes)
+        replace(PLAIN, sizes=sizes)
+
+
+def test_a_longer_head_needs_a_longer_message() -> None:
+    with pytest.raises(BadUsage, match="at least 120"):
+        replace(PLAIN, format="rfc5424", sizes=MessageSizes(119))
 
 
 @pytest.mark.parametrize(
@@ -315,7 +324,7 @@ def test_what_cannot_be_sent_is_refused(
     connections: int, mean: int, run_id: str, count: int | None
 ) -> None:
     with pytest.raises(BadUsage):
-        FloodSpec(Transport((loopback(514),)), connections, mean, 1, run_id, count)
+        FloodSpec(Transport((loopback(514),)), connections, MessageSizes(mean), 1, run_id, count)
 
 
 SHAPE_LOCAL = re.compile(

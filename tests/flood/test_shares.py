@@ -17,8 +17,9 @@ from tuner.flood.flood import (
 from tuner.flood.pace import Runs, Schedule, Timeline, bursts, fixed, ramp, runs, steps
 from tuner.flood.spec import FloodProgress, FloodSpec, Punctuality, Transport
 from tuner.lab.loads import ClockOffset
+from tuner.profile.workload import MessageSizes
 
-SPEC = FloodSpec(Transport(("10.0.0.1:514",)), 5, 244, 1, "0a1b2c3d", count=1001)
+SPEC = FloodSpec(Transport(("10.0.0.1:514",)), 5, MessageSizes(244), 1, "0a1b2c3d", count=1001)
 SCHEDULES = st.sampled_from(
     [
         fixed(900.0),

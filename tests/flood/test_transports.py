@@ -24,6 +24,7 @@ from tuner.flood.spec import Credentials, FloodSpec, Transport, address_of, loop
 from tuner.lab.entrances import make_certificates
 from tuner.modules.input import TransportKind
 from tuner.modules.secrets import Certificates
+from tuner.profile.workload import MessageSizes
 
 SEQ = re.compile(rb" seq=(\d{12}) ")
 DEADLINE_S = 20.0
@@ -31,7 +32,9 @@ DEADLINE_S = 20.0
 
 def spec(transport: Transport, connections: int = 3, count: int | None = None) -> FloodSpec:
     framing = transport.facts.framings[0]
-    return FloodSpec(transport, connections, 244, 1, "0a1b2c3d", count, framing=framing)
+    return FloodSpec(
+        transport, connections, MessageSizes(244), 1, "0a1b2c3d", count, framing=framing
+    )
 
 
 def flooded(
@@ -415,7 +418,9 @@ def test_addresses_of_both_families_are_understood() -> None:
 
 def test_a_framing_that_the_transport_does_not_have_is_refused() -> None:
     with pytest.raises(BadUsage, match="octet-counted does not go with udp, which has none"):
-        FloodSpec(Transport(("h:1",), "udp"), 1, 244, 1, "0a1b2c3d", framing="octet-counted")
+        FloodSpec(
+            Transport(("h:1",), "udp"), 1, MessageSizes(244), 1, "0a1b2c3d", framing="octet-counted"
+        )
 
 
 def test_several_transports_take_turns_and_each_gets_its_own_messages() -> None:

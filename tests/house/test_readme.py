@@ -43,7 +43,7 @@ from tests.measure.factory import measured
 from tests.measure.series import benched
 from tests.search.simulated import START_S, World, search
 from tests.shipped import PROFILES
-from tuner.cases.load import load_cases
+from tuner.cases.case_file import load_cases
 from tuner.cli.commands import COMMANDS, app, command, summaries
 from tuner.deploy.inventory import load_inventory
 from tuner.errors import DifferencesFound, Refused

@@ -50,7 +50,7 @@ OWNERS = {
     "typer": {"cli"},
     "urllib3": {"engine"},
     "yaml": {"profile"},
-    "zstandard": {"lab", "traffic"},
+    "zstandard": {"traffic"},
 }  # fmt: skip
 
 # Tokens that hold no code.

@@ -20,6 +20,7 @@ from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodSpec, Transport, loopback
 from tuner.lab.entrances import free_port
 from tuner.lab.sink import Sink
+from tuner.profile.workload import MessageSizes
 
 pytestmark = [
     pytest.mark.live,
@@ -102,7 +103,7 @@ def test_every_flooded_event_arrives_exactly_once(tmp_path: Path, batch: int, ti
         )
         client = EngineClient(sink.url)
         client.request("PUT", "/live")
-        spec = FloodSpec(Transport((loopback(port),)), 5, 244, 1, "0a1b2c3d", EVENTS)
+        spec = FloodSpec(Transport((loopback(port),)), 5, MessageSizes(244), 1, "0a1b2c3d", EVENTS)
         with rsyslogd(tmp_path, port, config), Flood(spec) as flood:
             flood.steer(EVENTS, None)
             flood.wait_until_idle(20)

@@ -20,8 +20,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.shipped import PROFILES, release_at_hand
+from tuner.cases.case_file import load_cases, messages
 from tuner.cases.judge import judged
-from tuner.cases.load import load_cases, messages
 from tuner.cases.run import run
 from tuner.cli.cases import subject_of
 from tuner.cli.commands import app

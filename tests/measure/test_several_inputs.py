@@ -16,6 +16,7 @@ from tuner.flood.flood import Flood
 from tuner.flood.messages import POOL, route_of
 from tuner.flood.spec import FloodSpec, Transport, loopback
 from tuner.lab.sink_store import Store
+from tuner.profile.workload import MessageSizes
 
 BEGINS_S = 1_790_000_000
 HEAD = re.compile(rb"^<\d+>\S+T\d\d:(\d\d):(\d\d)\.(\d{6})\+", re.MULTILINE)
@@ -35,7 +36,7 @@ def came(count: int) -> list[list[bytes]]:
     with ExitStack() as opened:
         inputs = [opened.enter_context(Receiver()) for _ in range(2)]
         first, *others = (Transport((loopback(one.port),)) for one in inputs)
-        spec = FloodSpec(first, 4, 244, 1, "0a1b2c3d", count, begins_s=BEGINS_S)
+        spec = FloodSpec(first, 4, MessageSizes(244), 1, "0a1b2c3d", count, begins_s=BEGINS_S)
         with Flood(replace(spec, beside=tuple(others))) as flood:
             flood.steer(count, None)
             assert flood.wait_until_idle(60).sent == count

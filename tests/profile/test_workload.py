@@ -13,6 +13,7 @@ from tuner.flood.workload import flood_spec
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
+from tuner.profile.workload import MessageSizes
 
 
 def with_workload(written: str) -> Profile:
@@ -30,7 +31,7 @@ def test_nothing_written_is_the_published_traffic() -> None:
     spec = flood_spec(with_workload("{}"), "0a1b2c3d")
     assert spec.begins_s is not None
     assert replace(spec, begins_s=None) == FloodSpec(
-        Transport((loopback(10514),)), 5, 244, 1, "0a1b2c3d"
+        Transport((loopback(10514),)), 5, MessageSizes(244), 1, "0a1b2c3d"
     )
 
 
@@ -41,8 +42,8 @@ def test_everything_written_reaches_the_flood() -> None:
     )
     assert profile.workload.rate == 5000
     assert replace(flood_spec(profile, "0a1b2c3d", 99), begins_s=None) == FloodSpec(
-        Transport((loopback(10514),)), 10, 400, 7, "0a1b2c3d", 99, "rfc5424", "octet-counted",
-        "lognormal", 137, 2133,
+        Transport((loopback(10514),)), 10, MessageSizes(400, 137, 2133, "lognormal"), 7,
+        "0a1b2c3d", 99, "rfc5424", "octet-counted",
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec, Transport
+from tuner.profile.workload import MessageSizes
 from tuner.script.configuration import LocalFiles, configuration
 from tuner.script.objects import base_of
 from tuner.traffic.sample import MessageTemplate, TrafficSample
@@ -103,7 +104,7 @@ if $!level == "error" then action(type="omelasticsearch" server="es1" template="
 """
     (only,) = ways(tmp_path, conf)
     flood = FloodSpec(
-        Transport(("127.0.0.1:514",)), 1, 244, 1, "0123abcd", begins_s=1_795_000_000,
+        Transport(("127.0.0.1:514",)), 1, MessageSizes(244), 1, "0123abcd", begins_s=1_795_000_000,
         sample=TrafficSample(
             messages=1, mean_bytes=1.0, format="rfc3164", templates=(only,)
         ).model_dump_json(),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from tuner.modules.field import FieldType
-from tuner.profile.documents import ECS, mapping_of
+from tuner.modules.field import FieldType, Preset
+from tuner.profile.documents import PRESETS, mapping_of
 from tuner.validate.smoke import mapping_differences
+
+ECS = PRESETS[Preset.ECS]
 
 
 def test_types_in_the_index() -> None:

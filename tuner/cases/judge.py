@@ -7,9 +7,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tuner.cases.arrival import Came
-from tuner.cases.load import LoadedCases
-from tuner.cases.model import Case, ExpectedArrival, FieldRule, FieldValue, TextRule, TextValue
+from tuner.cases.case_file import (
+    Case,
+    ExpectedArrival,
+    FieldRule,
+    FieldValue,
+    LoadedCases,
+    TextRule,
+    TextValue,
+)
+from tuner.cases.run import Came
 from tuner.errors import KeyPath, Problem
 from tuner.script.secrets import hidden_members, names_secret
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tuner.cases.arrival import Came
+from tuner.cases.run import Came
 from tuner.engines.refusals import document_refusal
 from tuner.errors import JobFailed
 from tuner.profile.edit import written

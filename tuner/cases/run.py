@@ -4,22 +4,23 @@ places."""
 
 from __future__ import annotations
 
+import json
 import secrets
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
 
-from tuner.cases.arrival import Came, documents, lines
-from tuner.cases.script import CaseScript, Entrance
-from tuner.engine.client import EngineClient
+from tuner.cases.script import CaseScript
+from tuner.engine.client import EngineClient, at
 from tuner.engine.feed import kept
+from tuner.engine.sampled import leaves
 from tuner.engine.status import count
+from tuner.engines.refusals import document_refusal
 from tuner.errors import JobFailed, ProgramMissing
-from tuner.host.process import own_environment, wait_until, wait_until_quiet
-from tuner.lab.check import check, packages_to_install
+from tuner.host.process import open_given, own_environment, wait_until, wait_until_quiet
+from tuner.lab.check import check
 from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
@@ -29,9 +30,42 @@ from tuner.script.objects import Base
 from tuner.script.script import Gap
 
 _KEPT = 100_000
-_PATIENCE_S, _READ_S = 20.0, 60.0
+_PATIENCE_S = 20.0
 _QUIET_S = 0.15
 _FINISH_S = 10.0
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """One document as it came: its index, id and pipeline, and its text; or a line, and `place`,
+    where it was written or sent to."""
+
+    index: str
+    document_id: str | None
+    text: str
+    pipeline: str | None = None
+    place: str = ""
+
+    @property
+    def fields(self) -> Mapping[str, object] | None:
+        """Its values by dotted name; None where it is no JSON object that an engine takes."""
+        if document_refusal(self.text) is not None:
+            return None
+        return dict(leaves(json.loads(self.text)))
+
+    def outside(self, folder: str) -> Arrival:
+        """With the files that are read below `folder` named as in the configuration; JSON may
+        escape their names."""
+        text = self.text.replace(folder, "").replace(folder.replace("/", "\\/"), "")
+        return replace(self, text=text)
+
+
+@dataclass(frozen=True)
+class Came:
+    """What came of a message by one output."""
+
+    output: str
+    arrival: Arrival
 
 
 @dataclass(frozen=True)
@@ -74,23 +108,23 @@ def run(
     """What came of each message, sent in this order to one rsyslogd, in that time zone or this
     machine's.  Raises JobFailed where rsyslogd does not take the configuration or a message, and
     ProgramMissing where it lacks a module."""
-    with (
-        scratch(Path(tempfile.gettempdir())) as folder,
-        Sink(keep=_KEPT) as sink,
-        ExitStack() as stack,
-    ):
+    with scratch(Path(tempfile.gettempdir())) as folder, Sink(keep=_KEPT) as sink:
         home = subfolder(folder, "rsyslogd")
         script = CaseScript(base, sink.url, str(home), mark=f"#{secrets.token_hex(8)}#")
         text = script.text()
         _require_accepted(text)
         entrances = [*script.entrances.values()]
-        files = stack.enter_context(_opened(entrances))
+        for entrance in entrances:
+            if isinstance(entrance, ReadFile):
+                path = Path(entrance.path)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
         environment = own_environment() | ({} if time_zone is None else {"TZ": time_zone})
         rsyslogd = Rsyslogd(text, home, entrances, environment)
         with closing(EngineClient(sink.url)) as client:
             try:
                 for number, sent in enumerate(messages):
-                    _send(script, number, sent, files, rsyslogd)
+                    _send(script, number, sent, rsyslogd)
                 written = Path(script.written)
                 # Rulesets may have queues of their own.
                 wait_until_quiet(
@@ -108,19 +142,6 @@ def run(
     return tuple(map(tuple, arrivals))
 
 
-@contextmanager
-def _opened(entrances: Iterable[Entrance]) -> Iterator[dict[str, BinaryIO]]:
-    """The files to be read by their paths, open before the folder is given away."""
-    with ExitStack() as stack:
-        files: dict[str, BinaryIO] = {}
-        for entrance in entrances:
-            if isinstance(entrance, ReadFile) and entrance.path not in files:
-                path = Path(entrance.path)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                files[entrance.path] = stack.enter_context(path.open("xb"))
-        yield files
-
-
 def _bytes_below(folder: Path) -> int:
     """How much the files of a folder hold together."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -128,25 +149,17 @@ def _bytes_below(folder: Path) -> int:
 
 def _require_accepted(text: str) -> None:
     verdict = check(text)
-    if verdict.modules:
-        missing = packages_to_install(verdict.modules)
-        raise ProgramMissing("; ".join(missing or verdict.complaints))
     if not verdict.accepted:
-        raise JobFailed("rsyslogd rejects the configuration: " + "; ".join(verdict.complaints))
+        kind = ProgramMissing if verdict.modules else JobFailed
+        raise kind(f"rsyslogd rejects the configuration: {verdict.why_not}")
 
 
-def _send(
-    script: CaseScript,
-    number: int,
-    sent: Sent,
-    files: Mapping[str, BinaryIO],
-    rsyslogd: Rsyslogd,
-) -> None:
+def _send(script: CaseScript, number: int, sent: Sent, rsyslogd: Rsyslogd) -> None:
     """Send a message between two of ours, and wait until rsyslogd has worked on the second."""
     after = f"{number}-"
     messages = (*script.message(str(number)), sent.message, *script.message(after))
     try:
-        _enter(script.entrances[sent.input], files, messages, rsyslogd, sent.sender)
+        script.entrances[sent.input].send(messages, sent.sender)
     except OSError as error:
         rsyslogd.check()
         raise JobFailed(f"{sent.input} takes no message: {error.strerror or error}") from None
@@ -163,19 +176,37 @@ def _send(
         )
 
 
-def _enter(
-    entrance: Entrance,
-    files: Mapping[str, BinaryIO],
-    messages: Sequence[bytes],
-    rsyslogd: Rsyslogd,
-    sender: str,
-) -> None:
-    """Send each message once, as a line of one of the open files, which rsyslogd then has read, or
-    to a port from the address `sender` of this machine."""
-    if isinstance(entrance, ReadFile):
-        file = files[entrance.path]
-        file.write(b"".join(message + b"\n" for message in messages))
-        file.flush()
-        wait_until(lambda: (entrance.position(rsyslogd.pid) or 0) >= file.tell(), _READ_S)
-    else:
-        entrance.send(messages, sender)
+def documents(bulks: bytes) -> Iterator[tuple[str, str, Arrival]]:
+    """The documents in bulks with the numbers of their cases and outputs, which their indices say;
+    a template may end in a line end of its own."""
+    waiting = iter(line for line in bulks.split(b"\n") if line.strip())
+    for line in waiting:
+        action = json.loads(line)
+        meta = action.get("create") or action.get("index") or {}
+        text = next(waiting, b"").decode("utf-8", "replace")
+        case, output, index = str(at(meta, "_index")).split("/", 2)
+        document_id, pipeline = at(meta, "_id"), at(meta, "pipeline")
+        yield (
+            case[1:],
+            output,
+            Arrival(
+                index,
+                None if document_id is None else str(document_id),
+                text,
+                None if pipeline is None else str(pipeline),
+            ),
+        )
+
+
+def lines(folder: Path) -> Iterator[tuple[str, str, Arrival]]:
+    """The lines of files with the numbers of their cases and outputs, which their folders say."""
+    for path in sorted(folder.rglob("*")):
+        if not path.is_file() or path.is_symlink():
+            continue
+        case, output, kind, *rest = path.relative_to(folder).parts
+        place = "/" + "/".join(rest) if kind == "files" else rest[0].replace("|", "/")
+        with open_given(path) as file:
+            written = file.read().removesuffix(b"\n").split(b"\n")
+        for line in filter(None, written) if kind == "sent" else written:
+            text = line.decode("utf-8", "replace")
+            yield case[1:], output, Arrival(place, None, text, place=place)

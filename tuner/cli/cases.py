@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
+from tuner.cases.case_file import LoadedCases, inputs_called, load_cases, messages
 from tuner.cases.judge import JudgedCase, judged
-from tuner.cases.load import LoadedCases, inputs_called, load_cases, messages
 from tuner.cases.record import TIME_ZONE, recorded
 from tuner.cases.run import Sent, Surface, run, surface
 from tuner.cli.console import ProblemFormat, result, say, show_to_program, working

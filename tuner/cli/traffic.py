@@ -28,6 +28,7 @@ from tuner.lab.loads import LoadHost
 from tuner.lab.sink import Sink, parse_fault
 from tuner.modules.input import TRANSPORTS
 from tuner.profile.sample import is_sample, origin_of, read_sample, sample_text
+from tuner.profile.workload import MessageSizes
 from tuner.reading import readable, required_content
 from tuner.report.traffic import traffic_blocks
 from tuner.schema.numerals import counted
@@ -152,15 +153,14 @@ def flood(options: FloodArguments) -> None:
     spec = FloodSpec(
         transport=transport,
         connections=options.connections,
-        message_bytes_mean=options.message_bytes,
+        sizes=MessageSizes(
+            options.message_bytes, options.min_bytes, options.max_bytes, options.distribution
+        ),
         seed=options.seed,
         run_id=secrets.token_hex(4),
         count=plan.total,
         format=options.message_format or transport.facts.format,
         framing=options.framing or transport.facts.framings[0],
-        distribution=options.distribution,
-        min_bytes=options.min_bytes,
-        max_bytes=options.max_bytes,
         replay=_replay(options),
     )
     output = options.output

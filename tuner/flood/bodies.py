@@ -104,10 +104,11 @@ def _with_sum(rounded: list[int], total: int, least: int, most: int) -> list[int
     return moved
 
 
-_TEXTS = table("flood/bodies.toml")
-_WORDS: Sequence[str] = _TEXTS["words"].split()
-_SENTENCES: Sequence[str] = _TEXTS["sentences"]
-_AWKWARD: Sequence[str] = _TEXTS["awkward"]
+TEXTS = table("flood/bodies.toml")
+"""What bodies.toml says."""
+_WORDS: Sequence[str] = TEXTS["words"].split()
+_SENTENCES: Sequence[str] = TEXTS["sentences"]
+_AWKWARD: Sequence[str] = TEXTS["awkward"]
 
 
 class Dice:
@@ -142,9 +143,9 @@ class Dice:
 def _blanks(dice: Dice) -> dict[str, Callable[[], str]]:
     return {
         "word": lambda: dice.pick(_WORDS),
-        "user": lambda: dice.pick(_TEXTS["users"]),
-        "path": lambda: dice.pick(_TEXTS["paths"]),
-        "method": lambda: dice.pick(_TEXTS["methods"]),
+        "user": lambda: dice.pick(TEXTS["users"]),
+        "path": lambda: dice.pick(TEXTS["paths"]),
+        "method": lambda: dice.pick(TEXTS["methods"]),
         "ip": lambda: f"10.{dice.below(256)}.{dice.below(256)}.{1 + dice.below(254)}",
         "port": lambda: str(1024 + dice.below(64512)),
         "number": lambda: str(dice.below(100_000)),

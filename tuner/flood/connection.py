@@ -7,9 +7,10 @@ import os
 import select
 import socket
 import time
-from abc import ABC, abstractmethod
+from io import FileIO
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,23 +24,34 @@ _NONE_LEFT = memoryview(b"")
 _NO_ENDS = np.empty(0, dtype=np.int64)
 
 
-class Connection(ABC):
-    """A way to one receiver that never waits; `last_block` is its latest block's number, `route`
-    that of the transport among those of the flood.
+class Carrier(Protocol):
+    """What carries the bytes of a connection: a stream, a socket or a file."""
+
+    def fileno(self) -> int:
+        """Its descriptor."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+class Connection:
+    """A way to one receiver that never waits, by what carries its bytes; `last_block` is its latest
+    block's number, `route` that of the transport among those of the flood.
 
     Its messages `gone` to `end` of the latest block are not wholly on their way yet.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, carrier: Carrier) -> None:
         self.name = name
+        self._carrier = carrier
         self.route = 0
         self.last_block = 0
         self.gone = 0
         self.end = 0
 
-    @abstractmethod
     def fileno(self) -> int:
         """The descriptor, for poll."""
+        return self._carrier.fileno()
 
     @property
     def begun(self) -> bool:
@@ -51,30 +63,27 @@ class Connection(ABC):
         """What to wait for with poll; 0 when there is never anything to wait for."""
         return select.POLLIN | select.POLLOUT if self.begun else select.POLLIN
 
-    @abstractmethod
     def send(self, block: Block) -> int:
         """Begin a block; returns how many whole messages went.  Nothing may be begun."""
+        raise NotImplementedError
 
-    @abstractmethod
     def go_on(self) -> int:
         """Push on the begun block; returns how many more whole messages went."""
+        raise NotImplementedError
 
-    @abstractmethod
     def hear(self) -> None:
-        """Read what the receiver says; raises Broken when it hung up."""
+        """Read what the receiver says, where it says anything; raises Broken when it hung up."""
 
-    @abstractmethod
     def finish(self) -> None:
-        """Tell the receiver that nothing more comes."""
+        """Tell the receiver that nothing more comes, where there is an end to tell of."""
 
-    @abstractmethod
     def linger(self, deadline_s: float) -> None:
         """Give the receiver until the deadline (monotonic) to read all of it; raises Broken where
         it has stopped answering before that."""
 
-    @abstractmethod
     def close(self) -> None:
         """Close at once."""
+        self._carrier.close()
 
     def _begin(self, block: Block) -> None:
         self.gone = block.first
@@ -89,16 +98,12 @@ class StreamConnection(Connection):
     """Messages over a stream; a message counts once the kernel has all of it."""
 
     def __init__(self, stream: ByteStream) -> None:
-        super().__init__(stream.name)
+        super().__init__(stream.name, stream)
         self._stream = stream
         self._rest = _NONE_LEFT
         self._ends: NDArray[np.int64] = _NO_ENDS
         self._whole = 0
         self._done_bytes = 0
-
-    def fileno(self) -> int:
-        """The descriptor, for poll."""
-        return self._stream.fileno()
 
     def send(self, block: Block) -> int:
         """Begin a block; returns how many whole messages went."""
@@ -132,10 +137,6 @@ class StreamConnection(Connection):
         """Give the receiver until the deadline (monotonic) to read all of it."""
         self._stream.linger(deadline_s)
 
-    def close(self) -> None:
-        """Close at once."""
-        self._stream.close()
-
     def _count(self) -> int:
         return int(np.searchsorted(self._ends, self._done_bytes, side="right"))
 
@@ -162,17 +163,13 @@ class DatagramConnection(Connection):
     """
 
     def __init__(self, name: str, connected: socket.socket) -> None:
-        super().__init__(name)
+        super().__init__(name, connected)
         self._socket = connected
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
         self._data = memoryview(b"")
         self._ends: list[int] = []
         self._done = 0
-
-    def fileno(self) -> int:
-        """The descriptor, for poll."""
-        return self._socket.fileno()
 
     def send(self, block: Block) -> int:
         """Begin a block; returns how many whole messages went."""
@@ -207,16 +204,6 @@ class DatagramConnection(Connection):
             return
         except OSError as error:
             raise Broken(f"{self.name} failed: {describe(error)}") from error
-
-    def finish(self) -> None:
-        """Datagrams have no end to tell of."""
-
-    def linger(self, deadline_s: float) -> None:
-        """What was sent is with the receiver."""
-
-    def close(self) -> None:
-        """Close the socket."""
-        self._socket.close()
 
     def _room(self) -> int:
         """How many datagrams may go now; the socket itself says when it is full."""
@@ -289,17 +276,13 @@ class FileConnection(Connection):
     """
 
     def __init__(self, name: str, target: str) -> None:
-        super().__init__(name)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         flags |= os.O_CLOEXEC
         try:
-            self._descriptor = os.open(target, flags, 0o644)
+            self._file = FileIO(os.open(target, flags, 0o644), "w")
         except OSError as error:
             raise Broken(f"{name} could not be opened: {describe(error)}") from error
-
-    def fileno(self) -> int:
-        """The descriptor, for poll."""
-        return self._descriptor
+        super().__init__(name, self._file)
 
     @property
     def events(self) -> int:
@@ -312,7 +295,7 @@ class FileConnection(Connection):
         unwritten = block.data
         try:
             while unwritten:
-                unwritten = unwritten[os.write(self._descriptor, unwritten) :]
+                unwritten = unwritten[self._file.write(unwritten) :]
         except OSError as error:
             raise Broken(f"{self.name} failed: {describe(error)}") from error
         return self._went(len(block.ends))
@@ -320,19 +303,6 @@ class FileConnection(Connection):
     def go_on(self) -> int:
         """Nothing is ever left of a block."""
         return 0
-
-    def hear(self) -> None:
-        """A file says nothing."""
-
-    def finish(self) -> None:
-        """A file has no end to tell of."""
-
-    def linger(self, deadline_s: float) -> None:
-        """The file stays, and can be read at any time."""
-
-    def close(self) -> None:
-        """Close the file."""
-        os.close(self._descriptor)
 
 
 _OFFER = b"relp_version=0\nrelp_software=rsyslog-tune\ncommands=syslog"

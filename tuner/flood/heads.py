@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from tuner.flood.bodies import Dice
+from tuner.flood.bodies import TEXTS, Dice
 from tuner.modules.input import Format
 
 NUMBER_DIGITS = 12
 STAMP_BYTES = 32
 """A time with microseconds and offset."""
 
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_HOSTS = ("web-01", "web-02", "web-03", "db-01", "db-02", "mail", "gw-fra-1", "gw-ams-1", "kube-07")
-_PROGRAMS = ("sshd", "nginx", "postgres", "kernel", "cron", "systemd", "haproxy", "dockerd", "app")
-_KINDS = ("-", "-", "ACCES", "LOGIN", "QUERY", "STATE")
-_FACILITIES = (1, 3, 3, 4, 9, 10, 16, 17, 18)
-_SEVERITIES = (3, 4, 4, 5, 5, 6, 6, 6, 6, 6, 6, 7)
+_HEADS = TEXTS["heads"]
 _ROOM_FOR_DATA = 192
 
 
@@ -46,11 +40,11 @@ class HeadFields(NamedTuple):
 
 @dataclass(frozen=True)
 class Style:
-    """How a format writes heads (`pattern`) and times (seconds since 1970, in so many bytes), where
-    it has any, and the longest of the heads that we invent."""
+    """How a format writes heads (`pattern`) and times (in so many bytes), where it has any, and the
+    longest of the heads that we invent."""
 
     pattern: str
-    stamp: Callable[[float], bytes] | None
+    stamp: Callable[[datetime], str] | None
     stamp_bytes: int
     longest_head: int
 
@@ -70,13 +64,13 @@ class Style:
         for structured data carries some."""
         if self.stamp is None:
             return HeadFields(0, "-", "-", None)
-        priority = 8 * dice.pick(_FACILITIES) + dice.pick(_SEVERITIES)
+        priority = 8 * dice.pick(_HEADS["facilities"]) + dice.pick(_HEADS["severities"])
         process = 100 + dice.below(65_000)
-        host = dice.pick(_HOSTS) if "{host}" in self.pattern else "-"
-        program = dice.pick(_PROGRAMS)
+        host = dice.pick(_HEADS["hosts"]) if "{host}" in self.pattern else "-"
+        program = dice.pick(_HEADS["programs"])
         if "{data}" not in self.pattern:
             return HeadFields(priority, host, program, process)
-        kind, data = dice.pick(_KINDS), "-"
+        kind, data = dice.pick(_HEADS["msgids"]), "-"
         if dice.below(2) and length >= _ROOM_FOR_DATA:
             address = f"10.{dice.below(256)}.{dice.below(256)}.{1 + dice.below(254)}"
             data = f'[origin ip="{address}" software="{program}"]'
@@ -103,10 +97,6 @@ class Numbering:
         """What the numbers of a block have in common."""
         return b"%0*d" % (self.high_bytes, block)
 
-    def stamp(self, style: Style) -> Callable[[float], bytes] | None:
-        """How times are written; None where a head has none, or it is the number."""
-        return style.stamp
-
 
 class StampNumbering(Numbering):
     """Numbers as microseconds of the time in the head, from a second on: no byte of the body is
@@ -119,7 +109,7 @@ class StampNumbering(Numbering):
     high_bytes = 23
 
     def __init__(self, begins_s: int) -> None:
-        self._begins_s = begins_s
+        self._begins = datetime.fromtimestamp(begins_s, UTC)
 
     def head(self, style: Style, origin: HeadFields, /) -> Head:
         """A head whose time is the number, in UTC."""
@@ -128,11 +118,8 @@ class StampNumbering(Numbering):
 
     def high(self, block: int) -> bytes:
         """The time of a block, up to the millisecond."""
-        second, millis = divmod(block, 1000)
-        return b"%s.%03d" % (_utc(self._begins_s + second), millis)
-
-    def stamp(self, style: Style) -> None:
-        """None: the time is the number."""
+        at = self._begins + timedelta(milliseconds=block)
+        return at.isoformat(timespec="milliseconds")[: self.high_bytes].encode()
 
 
 class LineNumbering(StampNumbering):
@@ -146,43 +133,17 @@ class LineNumbering(StampNumbering):
 
     def high(self, block: int) -> bytes:
         """The digits of a block."""
-        second, millis = divmod(block, 1000)
-        return b"%d%03d" % (self._begins_s + second, millis)
+        return b"%d" % (1000 * int(self._begins.timestamp()) + block)
 
 
-def stamp_3164(epoch_s: float) -> bytes:
-    """Write a time the way of RFC 3164: local, 15 bytes, the day padded with a space."""
-    return _second_3164(int(epoch_s))
+def stamp_3164(at: datetime) -> str:
+    """Write a time the way of RFC 3164: the day padded with a space."""
+    return f"{at:%b} {at.day:2} {at:%H:%M:%S}"
 
 
-def stamp_5424(epoch_s: float) -> bytes:
-    """Write a time the way of RFC 5424: local, 32 bytes, with microseconds and offset."""
-    second, micros = divmod(int(epoch_s * 1_000_000), 1_000_000)
-    clock, offset = _second_5424(second)
-    return b"%s.%06d%s" % (clock, micros, offset)
-
-
-@lru_cache(maxsize=4)
-def _second_3164(second: int) -> bytes:
-    now = time.localtime(second)
-    clock = f"{now.tm_hour:02}:{now.tm_min:02}:{now.tm_sec:02}"
-    return f"{_MONTHS[now.tm_mon - 1]} {now.tm_mday:2} {clock}".encode()
-
-
-@lru_cache(maxsize=4)
-def _utc(second: int) -> bytes:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)).encode()
-
-
-@lru_cache(maxsize=4)
-def _second_5424(second: int) -> tuple[bytes, bytes]:
-    """The time up to the second, and the offset from UTC."""
-    now = time.localtime(second)
-    hours, minutes = divmod(abs(now.tm_gmtoff) // 60, 60)
-    sign = "-" if now.tm_gmtoff < 0 else "+"
-    day = f"{now.tm_year:04}-{now.tm_mon:02}-{now.tm_mday:02}"
-    clock = f"{day}T{now.tm_hour:02}:{now.tm_min:02}:{now.tm_sec:02}"
-    return clock.encode(), f"{sign}{hours:02}:{minutes:02}".encode()
+def stamp_5424(at: datetime) -> str:
+    """Write a time the way of RFC 5424, with microseconds and offset."""
+    return at.isoformat(timespec="microseconds")
 
 
 STYLES: dict[Format, Style] = {

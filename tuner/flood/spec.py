@@ -14,7 +14,7 @@ from tuner.engine.numbering import SentEvents
 from tuner.errors import BadUsage
 from tuner.flood.pace import Runs, Schedule
 from tuner.modules.input import TRANSPORTS, Format, Framing, TransportFacts, TransportKind
-from tuner.profile.workload import LONGEST_MESSAGE_BYTES, Distribution, MessageSizes
+from tuner.profile.workload import LONGEST_MESSAGE_BYTES, MessageSizes
 
 LEAST_MESSAGE_BYTES: dict[Format, int] = {
     "rfc3164": 96, "rfc5424": 120, "local": 96, "bare": 96,
@@ -112,9 +112,8 @@ def _require_place(kind: TransportKind, target: str) -> None:
 class FloodSpec:
     """One flood of messages; `count` is a hard total, None means no end.
 
-    `message_bytes_mean`, `min_bytes` and `max_bytes` are lengths on the wire, header included,
-    framing not.  With `replay`, the path of a file, the bodies are its lines, and with `sample`,
-    the JSON of a TrafficSample, messages are like those of it; the sizes follow from them.  `local`
+    With `replay`, the path of a file, the bodies are its lines, and with `sample`, the JSON of a
+    TrafficSample, messages are like those of it; the sizes follow from them.  `local`
     is RFC 3164 without a host, as syslog(3) writes it; a `bare` message has no header at all, like
     a line of an application's own log.  `sender` is the place, from 0, of this flood among
     `senders` that number their messages in turn.  With `begins_s`, a second since 1970, the time in
@@ -126,15 +125,12 @@ class FloodSpec:
 
     transport: Transport
     connections: int
-    message_bytes_mean: int
+    sizes: MessageSizes
     seed: int
     run_id: str
     count: int | None = None
     format: Format = "rfc3164"
     framing: Framing = "lf"
-    distribution: Distribution = "uniform"
-    min_bytes: int | None = None
-    max_bytes: int | None = None
     replay: str | None = None
     sample: str | None = None
     sender: int = 0
@@ -171,13 +167,6 @@ class FloodSpec:
         seconds since 1970 that they begin with."""
         return f"{(self.begins_s or 0) // RUN_S % RUN_S:03}"
 
-    @property
-    def sizes(self) -> MessageSizes:
-        """The sizes of the messages, when nothing is replayed."""
-        return MessageSizes(
-            self.message_bytes_mean, self.min_bytes, self.max_bytes, self.distribution
-        )
-
     def _require_framing(self) -> None:
         fitting = self.transport.facts.framings
         if all(self.framing_of(transport) != self.framing for transport in self.transports):
@@ -188,20 +177,19 @@ class FloodSpec:
             )
 
     def _require_sizes(self) -> None:
-        least = LEAST_MESSAGE_BYTES[self.format]
-        if self.message_bytes_mean < least or (self.min_bytes or least) < least:
-            figure = "a mean" if self.message_bytes_mean < least else "a minimum"
-            size = self.message_bytes_mean if figure == "a mean" else self.min_bytes
-            raise BadUsage(
-                f"{self.format} messages must have {figure} of at least {least} bytes, "
-                f"not {size}: the header and the identity need them"
-            )
-        if max(self.message_bytes_mean, self.max_bytes or 0) > LONGEST_MESSAGE_BYTES:
+        least, sizes = LEAST_MESSAGE_BYTES[self.format], self.sizes
+        for figure, size in (("a mean", sizes.mean), ("a minimum", sizes.least)):
+            if size is not None and size < least:
+                raise BadUsage(
+                    f"{self.format} messages must have {figure} of at least {least} bytes, "
+                    f"not {size}: the header and the identity need them"
+                )
+        if max(sizes.mean, sizes.most or 0) > LONGEST_MESSAGE_BYTES:
             raise BadUsage(
                 f"messages may have at most {LONGEST_MESSAGE_BYTES} bytes: "
                 "rsyslog cuts longer ones in two"
             )
-        fault = self.sizes.fault()
+        fault = sizes.fault()
         if fault is not None:
             raise BadUsage(f"message sizes: {fault}")
 

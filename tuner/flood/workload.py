@@ -19,21 +19,17 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
     the messages, and its framing for transports that have none themselves.  The time of each
     message is its number, which stands before a line without a head."""
     load = bound.workload
-    sizes = load.message_bytes
     transports = transports_for(bound)
     fitting = [framing for transport in transports for framing in transport.facts.framings]
     return FloodSpec(
         transport=transports[0],
         connections=load.connections,
-        message_bytes_mean=sizes.mean,
+        sizes=load.message_bytes.sizes,
         seed=load.seed,
         run_id=run_id,
         count=count,
         format=bound.flooded_format,
         framing=load.framing if load.framing in fitting else fitting[0],
-        distribution=sizes.distribution,
-        min_bytes=sizes.min,
-        max_bytes=sizes.max,
         replay=load.replay,
         sample=None if load.learnt is None else load.learnt.sample.model_dump_json(),
         begins_s=int(time.time()) // RUN_S * RUN_S,

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import time
-import zlib
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
-
-import zstandard
 
 from tuner.host.process import open_given
 from tuner.modules.omfile import OmfileOutput
 from tuner.profile.model import Profile
+from tuner.traffic.records import decompressing
 
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _CHUNK = 1 << 20
-
-
-class _Text(Protocol):
-    """What can be read of a file, decompressed or not."""
-
-    def read(self, size: int, /) -> bytes: ...
-
-    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -85,32 +71,14 @@ def _paths(output: OmfileOutput, folder: Path) -> Iterator[Path]:
 def _read(path: Path) -> tuple[int, int, float | None]:
     """The bytes of text in a file, its lines, and the processor seconds of decompressing it,
     counting not included."""
-    with open_given(path) as raw, closing(_opened(raw)) as text:
+    with open_given(path) as raw:
+        kind, read = decompressing(raw)
         total, lines, took_s = 0, 0, 0.0
         while True:
             began_s = time.thread_time()
-            chunk = _next(text)
+            chunk = read(_CHUNK)
             took_s += time.thread_time() - began_s
             if not chunk:
-                return total, lines, None if text is raw else took_s
+                return total, lines, took_s if kind else None
             total += len(chunk)
             lines += chunk.count(b"\n")
-
-
-def _next(text: _Text) -> bytes:
-    """More of the text; empty where it ends, or is cut short."""
-    try:
-        return text.read(_CHUNK)
-    except (EOFError, zlib.error, zstandard.ZstdError):
-        return b""
-
-
-def _opened(raw: BinaryIO) -> _Text:
-    """A file by its first bytes: gzip, zstd, or as it is."""
-    magic = raw.read(len(_ZSTD))
-    raw.seek(0)
-    if magic.startswith(_GZIP):
-        return gzip.GzipFile(fileobj=raw)
-    if magic == _ZSTD:
-        return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-    return raw

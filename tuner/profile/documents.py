@@ -4,7 +4,6 @@ which does not say those, a file of uses that it names."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 from pydantic import RootModel
 
@@ -16,76 +15,29 @@ from tuner.modules.text_source import EVERYTHING, is_parsed
 from tuner.profile.edit import flow
 from tuner.profile.source import read
 from tuner.profile.wording import validated
+from tuner.reading import table
 from tuner.schema.scalars import FieldName
 from tuner.schema.section import Section
 
 TIMESTAMP = "@timestamp"
 
-_DATE = partial(DocumentField, type=FieldType.DATE, uses=(Use.RANGE, Use.AGGREGATE, Use.RETRIEVE))
-_WORD = partial(DocumentField, uses=(Use.TERM, Use.AGGREGATE, Use.RETRIEVE))
-_CODE = partial(
-    DocumentField,
-    type=FieldType.INTEGER,
-    uses=(Use.TERM, Use.RANGE, Use.AGGREGATE, Use.RETRIEVE),
-)
-_TEXT = partial(DocumentField, uses=(Use.FULL_TEXT, Use.RETRIEVE))
 
-# Elastic Common Schema, schemas/log.yml; procid is not always a number, so it stays text.
-ECS = (
-    _DATE(property="timereported", name=TIMESTAMP),
-    _WORD(property="hostname", name="host.name"),
-    _WORD(property="programname", name="process.name"),
-    _CODE(property="syslogseverity", name="log.syslog.severity.code"),
-    _WORD(property="syslogseverity-text", name="log.syslog.severity.name"),
-    _CODE(property="syslogfacility", name="log.syslog.facility.code"),
-    _WORD(property="syslogfacility-text", name="log.syslog.facility.name"),
-    DocumentField(property="procid", name="log.syslog.procid"),
-    _TEXT(property="msg", name="message"),
-)
+def _presets() -> Mapping[Preset, tuple[DocumentField, ...]]:
+    """What presets.toml says; `raw` is all that parsing found."""
+    facts = table("profile/presets.toml")
+    kinds = facts["kinds"]
+    presets = {
+        Preset(preset): tuple(
+            DocumentField.model_validate({"name": name, "property": source, **kinds[kind]})
+            for name, (source, kind) in fields.items()
+        )
+        for preset, fields in facts["presets"].items()
+    }
+    return {**presets, Preset.RAW: (DocumentField(json_path=EVERYTHING),)}
 
-# The names that Logstash's syslog input gives.
-LOGSTASH = (
-    _DATE(property="timereported", name=TIMESTAMP),
-    _WORD(property="hostname", name="host"),
-    _WORD(property="programname", name="program"),
-    DocumentField(property="procid", name="pid"),
-    _CODE(property="syslogseverity", name="severity"),
-    _WORD(property="syslogseverity-text", name="severity_label"),
-    _CODE(property="syslogfacility", name="facility"),
-    _WORD(property="syslogfacility-text", name="facility_label"),
-    _TEXT(property="msg", name="message"),
-)
 
-# Sematext, "Rsyslog 8.1 Elasticsearch Output Performance", 2013.
-SEMATEXT = (
-    _DATE(property="timereported", name=TIMESTAMP),
-    _WORD(property="hostname", name="host"),
-    _WORD(property="syslogseverity-text", name="severity"),
-    _WORD(property="syslogfacility-text", name="facility"),
-    _WORD(property="syslogtag", name="syslogtag"),
-    _TEXT(property="msg", name="message"),
-)
-
-# For the ELMA appliance tests of 2012, whose exact fields are not published: ours, flat.
-ELMA = (
-    _DATE(property="timereported", name=TIMESTAMP),
-    _DATE(property="timegenerated", name="received"),
-    _WORD(property="fromhost-ip", name="sender"),
-    _WORD(property="hostname", name="host"),
-    _WORD(property="syslogfacility-text", name="facility"),
-    _WORD(property="syslogseverity-text", name="severity"),
-    _WORD(property="programname", name="program"),
-    DocumentField(property="procid", name="pid"),
-    _TEXT(property="msg", name="message"),
-)
-
-_PRESETS = {
-    Preset.ECS: ECS,
-    Preset.LOGSTASH: LOGSTASH,
-    Preset.SEMATEXT: SEMATEXT,
-    Preset.ELMA: ELMA,
-    Preset.RAW: (DocumentField(json_path=EVERYTHING),),
-}
+PRESETS = _presets()
+"""The fields of each preset document."""
 
 # Longer values stay in _source but are not indexed; Lucene refuses terms above 32766 bytes.
 IGNORE_ABOVE = 1024
@@ -97,7 +49,7 @@ def fields_of(output: AnyOutput) -> tuple[DocumentField, ...]:
     """The fields of an output's documents, in the order in which they are written; none where it
     writes another format."""
     document = output.document
-    return _PRESETS[document] if isinstance(document, Preset) else document or ()
+    return PRESETS[document] if isinstance(document, Preset) else document or ()
 
 
 def mapping_of(

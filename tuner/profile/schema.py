@@ -188,12 +188,14 @@ def _as_doc(fact: object) -> object:
 
 class FactsFile(BaseModel):
     """What facts.yaml says: of keys, each by its name, such as `release.rsyslog`; where that comes
-    from; findings by number; patterns in words; rsyslog's words that profiles spell otherwise; what
-    a value must be, by the type of pydantic's error."""
+    from; findings by number; types, bounds and patterns in words; rsyslog's words that profiles
+    spell otherwise; what a value must be, by the type of pydantic's error."""
 
     keys: dict[str, Annotated[Doc, BeforeValidator(_as_doc)]]
     sources: dict[str, str]
     findings: dict[str, str]
+    kinds: dict[str, str]
+    bounds: dict[str, str]
     shapes: dict[str, str]
     spellings: dict[str, Spelling]
     errors: dict[str, str]
@@ -242,25 +244,9 @@ def _plain_words(schema: Schema) -> str:
         return ", ".join(map(str, choices))
     if "pattern" in schema:
         return facts().shapes.get(str(schema["pattern"]), "text")
-    return _KINDS.get(str(schema.get("type")), "text") + _bounds(schema)
-
-
-_KINDS = {
-    "object": "a section",
-    "boolean": "on or off",
-    "integer": "a whole number",
-    "number": "a number",
-}
-
-
-def _bounds(schema: Schema) -> str:
-    words = {
-        "minimum": "at least",
-        "exclusiveMinimum": "more than",
-        "maximum": "at most",
-    }
-    bounds = [f"{word} {schema[key]}" for key, word in words.items() if key in schema]
-    return "".join(f", {bound}" for bound in bounds if not bound.endswith(str(2**31 - 1)))
+    bounds = (f", {word} {schema[key]}" for key, word in facts().bounds.items() if key in schema)
+    kind = facts().kinds.get(str(schema.get("type")), "text")
+    return kind + "".join(bound for bound in bounds if not bound.endswith(str(2**31 - 1)))
 
 
 def default_of(info: FieldInfo) -> str:

@@ -121,6 +121,8 @@ FACILITIES = (
 """The names of syslog's facilities, each at the place of its code (RFC 5424)."""
 SEVERITIES: tuple[str, ...] = get_args(SeverityName)
 """Those of its severities."""
+OLD_SEVERITIES = {"error": "err", "warn": "warning", "panic": "emerg"}
+"""What older configurations call some of them."""
 
 
 def priority_name(priority: int) -> str:

@@ -15,8 +15,7 @@ from tuner.modules.input import Input
 from tuner.modules.queue import Queue
 from tuner.modules.registry import INPUTS, name_of
 from tuner.modules.secrets import SecretRef
-from tuner.schema.scalars import SEVERITIES
-from tuner.script.conditions import OLD_SEVERITIES
+from tuner.schema.scalars import OLD_SEVERITIES, SEVERITIES
 from tuner.script.script import OFF, ON, QUEUE, Array, Parameter, ScriptObject
 
 # rsyslog's sizes: small letters are powers of 1024, capitals of 1000 (grammar/rainerscript.c).

@@ -40,6 +40,7 @@ from tuner.script.script import (
     Word,
 )
 from tuner.script.tokens import (
+    CALLED,
     DEEPEST,
     JoinedText,
     ReadAllowance,
@@ -56,13 +57,6 @@ _OBJECTS = frozenset({"BEGIN_OBJECT", "BEGIN_TEMPLATE", "BEGIN_RULESET"})
 _OPENERS = _OBJECTS | {
     "IF", "FOREACH", "SET", "RESET", "UNSET", "SELECTOR", "PROPERTY_FILTER", "DIRECTIVE",
     "BSD_BLOCK", "BEGIN_ACTION", "BEGIN_INCLUDE", "CALL", "CALL_INDIRECT",
-}  # fmt: skip
-_NAMES = {
-    "IF": "if", "_ELSE": "else", "_THEN": "then", "_DO": "do", "_IN": "in", "_LBRACE": "{",
-    "_RBRACE": "}", "_SEMICOLON": ";", "_ASSIGN": "=", "_COMMA": ",", "_LBRACKET": "[",
-    "_RBRACKET": "]", "_LPAR": "(", "_RPAR": ")", "_END": ")", "NAME": "the name of a parameter",
-    "STRING": "a text in quotes", "RULESET_NAME": "the name of a ruleset",
-    "VARIABLE": "a variable", "COMPARE": "a comparison", "$END": "the end of the file",
 }  # fmt: skip
 
 
@@ -175,7 +169,7 @@ def _accepted(parser: InteractiveParser) -> set[str]:
 
 
 def _why(word: ScriptToken, accepted: set[str]) -> Gap:
-    named = sorted({_NAMES.get(kind, "") for kind in accepted})
+    named = sorted({CALLED.get(kind, "") for kind in accepted})
     expected = f": expected {' or '.join(named)}" if all(named) and len(named) <= 4 else ""
     if word.kind in _OBJECTS:
         name = word.text.split("(")[0].strip()

@@ -98,26 +98,27 @@ def secret(reference: SecretRef) -> Emitted:
     return Emitted(f"`echo ${reference.env}`")
 
 
+def _of_form(pattern: re.Pattern[str], text: str, noun: str) -> Emitted:
+    """A text that stands without quotes; raises ValueError for one of another form."""
+    if not pattern.fullmatch(text):
+        raise ValueError(f"{text!r} is not {noun}")
+    return Emitted(text)
+
+
 def word(name: str) -> Emitted:
     """The name of an object or a parameter: letters, digits, dots and underscores."""
-    if not _WORD.fullmatch(name):
-        raise ValueError(f"{name!r} is not a RainerScript name")
-    return Emitted(name)
+    return _of_form(_WORD, name, "a RainerScript name")
 
 
 def identifier(name: str) -> Emitted:
     """The name of a ruleset where it stands without quotes: letters, digits, dots, _ and -, two
     at least."""
-    if not _IDENTIFIER.fullmatch(name):
-        raise ValueError(f"{name!r} is not the name of a ruleset")
-    return Emitted(name)
+    return _of_form(_IDENTIFIER, name, "the name of a ruleset")
 
 
 def variable(name: str) -> Emitted:
     """A variable of the event, such as $!status, inside an expression (lexer.l, EXPR)."""
-    if not _VARIABLE.fullmatch(name):
-        raise ValueError(f"{name!r} is not a variable")
-    return Emitted(name)
+    return _of_form(_VARIABLE, name, "a variable")
 
 
 def comment(text: str) -> Emitted:
@@ -134,9 +135,7 @@ def number(value: int) -> Emitted:
 
 def size(value: str) -> Emitted:
     """`value` as a number of bytes, such as 4g, where it stands without quotes."""
-    if not _SIZE.fullmatch(value):
-        raise ValueError(f"{value!r} is not a size")
-    return Emitted(value)
+    return _of_form(_SIZE, value, "a size")
 
 
 def json_value(value: object) -> Emitted:

@@ -6,18 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
+from tuner.reading import table
 from tuner.script.tokens import comments
 
-# What is in the name of a parameter that is a secret as a whole.
-_WORDS = ("pwd", "pass", "secret", "token", "apikey", "community")
+_TABLE = table("script/secrets.toml")
+_WORDS, _FORMS = tuple(_TABLE["words"]), tuple(map(re.compile, _TABLE["forms"]))
+_NAMED = {module: frozenset(names) for module, names in _TABLE["named"].items()}
 # In rotation.sizeLimitCommandPassFileName.
 _HANDS_OVER = "passfilename"
-# Such parameters whose names say less, by the module; those of "" are every module's.
-_NAMED = {
-    "": frozenset({"cry.key", "queue.cry.key"}),
-    "omazureeventhubs": frozenset({"azure_key"}),
-    "omhttp": frozenset({"httpheadervalue"}),
-}
 _KEY = re.compile(
     r"passw|passphrase|pwd|secret|token|(?:api|access|account|private)[-_.]?key|key\.pem|jaas"
     r"|credential|kennwort|(?<![a-z])(?:pw|pass)(?![a-z])",
@@ -28,27 +24,6 @@ _OPTION_NAME = re.compile(r"(?:^|\s)--?([\w.-]++)(?=[= ]\s*\S)")
 _HAS_LOGIN = re.compile(r"(?:^|\s)(?:-u|--user)[= ]?[^\s:]+:\S")
 # A placeholder for a property of the event is no secret.
 _ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]++)(?=[\"']?\s*+[=:]\s*+[\"']?(?![%$\"'\s,;:)}\]])\S)")
-_FORMS = tuple(
-    re.compile(form, flags)
-    for form, flags in (
-        (r"-----BEGIN [A-Z ]*PRIVATE KEY", 0),
-        # A JSON web token.
-        (r"\beyJ[\w-]{8,}\.[\w-]{8,}", 0),
-        # A login of HTTP.
-        (r"authorization\W{1,4}\w", re.IGNORECASE),
-        (r"\b(?:Bearer|Basic|Splunk|Token|ApiKey)\s+(?=\S*[\d=])[\w.~+/=-]{8,}", 0),
-        # A user and a password before a host.
-        (r"(?:^|//)(?:[^/@\s:%{]|%[\dA-F]{2})+:[^/@\s]+@", re.IGNORECASE),
-        # A token before a private enterprise number.
-        (r"\[[^\[\]\s@%]{16,}@\d+", 0),
-        # docs.aws.amazon.com/IAM, Google's API keys, GitHub's, GitLab's and Slack's tokens.
-        (
-            r"\b(?:A(?:KIA|SIA)[A-Z0-9]{8}|AIza[\w-]{20}|gh[oprsu]_\w{20}|glpat-[\w-]{15}|"
-            r"xox[abprs]-\w{8})|hooks\.slack\.com/services/\w",
-            0,
-        ),
-    )
-)
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 _RUN = re.compile(r"[A-Za-z0-9]{20,}|[A-Za-z0-9_-]{40,}")
 _CHANGES = re.compile(r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]|(?<=[a-z])[A-Z]")

@@ -8,21 +8,12 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
 from tuner.engines.refusals import document_refusal
+from tuner.reading import table
 from tuner.script.script import Directive, ScriptObject, ScriptPosition
 from tuner.script.tokens import byte, with_characters
 
-# The options of %property:::...% by the parameters of property() that they stand for.
-_WORDS = {
-    "json": ("format", "json"), "jsonf": ("format", "jsonf"), "jsonr": ("format", "jsonr"),
-    "jsonfr": ("format", "jsonfr"), "csv": ("format", "csv"),
-    "uppercase": ("caseconversion", "upper"), "lowercase": ("caseconversion", "lower"),
-    "drop-last-lf": ("droplastlf", "on"), "sp-if-no-1st-sp": ("spifno1stsp", "on"),
-    "compressspace": ("compressspace", "on"), "escape-cc": ("controlcharacters", "escape"),
-    "space-cc": ("controlcharacters", "space"), "drop-cc": ("controlcharacters", "drop"),
-    "secpath-drop": ("securepath", "drop"), "secpath-replace": ("securepath", "replace"),
-    "fixed-width": ("fixedwidth", "on"), "mandatory-field": ("mandatory", "on"),
-    "pos-end-relative": ("position.relativetoend", "on"), "date-utc": ("date.inutc", "on"),
-}  # fmt: skip
+_TABLE = table("script/template.toml")
+_WORDS, _LINES = _TABLE["words"], frozenset(_TABLE["lines"])
 _ESCAPES = {"0": "\0", "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _ESCAPED = re.compile(r"""\\(x[0-9A-Fa-f]{2}|[0abfnrt?'"\\])""")
 _PLAIN = re.compile(r"[^%]++")
@@ -282,14 +273,6 @@ def _list_part(raw: str, text: str | None, origin: ScriptPosition) -> ScriptObje
 _ANYTHING = ("1", "{}", '"a":1', '"a":1}', ',"a":1', ',"a":1}', "{", "}", "")
 _MOST_TRIALS = 5_000
 _WHOLE = frozenset({"msg", "rawmsg", "rawmsg-after-pri", "jsonmesg", "structured-data"})
-# What rsyslogd's own templates write is text for people, but for StdJSONFmt.
-_LINES = frozenset(
-    f"rsyslog_{name}"
-    for name in (
-        "traditionalfileformat", "fileformat", "traditionalforwardformat", "forwardformat",
-        "syslogprotocol23format", "syslogrfc5424format", "debugformat", "stdusrmsgfmt", "wallfmt",
-    )
-)  # fmt: skip
 
 
 def is_for_lines(name: str) -> bool:

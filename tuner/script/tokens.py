@@ -3,17 +3,19 @@
 rsyslog's language has no fixed set of words: what `$`, `-` or `contains` means depends on whether
 an object, an expression or a line of the old form is being read, and the longest match wins, so
 that `stop` is a statement and `stopper` the name of a user to write to.  So the words are found by
-modes, as in rsyslog's own lexer (grammar/lexer.l of 8.2302); the grammar is in grammar.lark.
+modes, which tokens.toml says; the grammar is in grammar.lark.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
+from tuner.reading import table
 from tuner.script.script import Gap, ScriptPosition
 
 
@@ -106,116 +108,26 @@ class ScriptToken:
         return self.text
 
 
-@dataclass(frozen=True)
-class _Rule:
-    """A pattern, the kind of its words, and the mode after it; None for blanks and comments."""
+class _Rule(NamedTuple):
+    """A pattern, the kind of its words, "" for blanks and comments, and the mode after it."""
 
-    kind: str | None
+    kind: str
     pattern: re.Pattern[str]
-    then: Mode | None = None
-    at_line_start: bool = False
+    then: Mode | None
 
 
-def _rule(
-    kind: str | None, pattern: str, then: Mode | None = None, at_line_start: bool = False
-) -> _Rule:
-    return _Rule(kind, re.compile(pattern, re.IGNORECASE), then, at_line_start)
+_TABLE = table("script/tokens.toml")
+CALLED: Mapping[str, str] = _TABLE["called"]
+"""What messages call each kind of word."""
 
 
-def _words(**words: str) -> tuple[_Rule, ...]:
-    return tuple(_rule(kind, re.escape(word)) for kind, word in words.items())
+def _rule(kind: str, pattern: str, then: str | None = None) -> _Rule:
+    written = _TABLE["shared"].get(pattern, pattern)
+    compiled = re.compile(written, re.IGNORECASE | re.MULTILINE)
+    return _Rule(kind, compiled, None if then is None else Mode[then])
 
 
-# `++` and `*+` give nothing back: in a text of megabytes each character would be a place to try
-# again from.
-_COMMENT = _rule(None, r"/\*(?:[^*]++|\*(?!/))*+\*/")
-_OBJECTS = (
-    "main_queue", "timezone", "parser", "global", "input", "module", "lookup_table", "dyn_stats",
-    "ratelimit", "percentile_stats",
-)  # fmt: skip
-# Inside expressions a bare $ may not stand between double quotes.
-_SINGLE = r"'(?:[^'\\]++|\\['\"\\$bntr]|\\x[0-9a-f]{2}|\\[0-7]{3})*+'"
-_DOUBLE = r'"(?:[^"\\$]++|\\["\'\\$bntr]|\\x[0-9a-f]{2}|\\[0-7]{3})*+"'
-_BACKTICK = r"`(?:[^`\\]++|\\['`\"\\$?abfnrtv]|\\x[0-9a-f]{2}|\\[0-7]{1,3})*+`"
-
-_STATEMENT = (
-    _rule("IF", "if", Mode.EXPRESSION),
-    _rule("FOREACH", "foreach", Mode.EXPRESSION),
-    _rule("RELOAD", "reload_lookup_table", Mode.PROCEDURE),
-    *_words(_AND_ALSO="&", _LBRACE="{", _RBRACE="}", STOP="stop", _ELSE="else"),
-    _rule("CALL", "call", Mode.CALL),
-    _rule("CALL_INDIRECT", "call_indirect", Mode.EXPRESSION),
-    _rule("SET", "set", Mode.EXPRESSION),
-    _rule("RESET", "reset", Mode.EXPRESSION),
-    _rule("UNSET", "unset", Mode.EXPRESSION),
-    _rule("CONTINUE", "continue"),
-    _rule("BEGIN_OBJECT", rf"(?:{'|'.join(_OBJECTS)})[ \n\t]*\(", Mode.OBJECT),
-    *(
-        _rule(f"BEGIN_{name.upper()}", rf"{name}[ \n\t]*\(", Mode.OBJECT)
-        for name in ("template", "ruleset", "property", "constant", "include", "action")
-    ),
-    _rule(
-        "PROPERTY_FILTER",
-        r'[ \t]*:\$?[a-z!.-]+[ ]*,[ ]*!?[a-z_]+[ ]*,[ ]*"(?:\\"|\\|[^"\\]++){0,100000}"',
-        at_line_start=True,
-    ),
-    _rule(
-        "SELECTOR", r"[ \t]*[*a-z][*a-z]*[0-7]*[.,][,!=;.*a-z0-7]+", at_line_start=True
-    ),
-    _rule("LEGACY_ACTION", r"~|\*|-/[^*\n][^\n]*|/[^*\n][^\n]*|:[a-z0-9]+:[^\n]*"),
-    _rule("LEGACY_ACTION", r"[|.\-@^?~>][^\n]+|[a-z0-9_][a-z0-9_\-+,;]*"),
-    _COMMENT,
-    _rule("DIRECTIVE", r"\$[a-z][^\n]*(?=\n)"),
-    _rule("BSD_BLOCK", r"![^ \t\n]+[ \t]*(?=\n)"),
-    _rule("BSD_BLOCK", r"[+-]\*[ \t]*(?:#[^\n]*)?(?=\n)"),
-    _rule("BSD_BLOCK", r"[ \t]*[+-][a-z0-9.:-]+[ \t]*(?=\n)", at_line_start=True),
-    _rule(None, r"#[^\n]*\n"),
-    # A line end alone: what follows may begin with the blanks of its line.
-    _rule(None, r"\n|[ \t]+"),
-)  # fmt: skip
-_OBJECT = (
-    _rule("_END", r"\)", Mode.STATEMENT),
-    _rule("NAME", r"[a-z][a-z0-9_.]*"),
-    *_words(_COMMA=",", _LBRACKET="[", _RBRACKET="]", _ASSIGN="="),
-    _rule("STRING", r'"(?:[^"\\]++|\\[\'"?\\abfnrtv]|\\[0-7]{1,3})*+"'),
-    _rule("STRING", _BACKTICK),
-    _COMMENT,
-    _rule(None, r"#[^\n]*"),
-    _rule(None, r"[ \t\n]+"),
-)
-_EXPRESSION = (
-    _rule("_THEN", "then", Mode.STATEMENT),
-    _rule("_DO", "do", Mode.STATEMENT),
-    _rule("_SEMICOLON", ";", Mode.STATEMENT),
-    *_words(OR="or", AND="and", NOT="not", _IN="in"),
-    *_words(_LPAR="(", _RPAR=")", _COMMA=",", _LBRACKET="[", _RBRACKET="]"),
-    *_words(_ASSIGN="=", STAR="*", SLASH="/", PERCENT="%", PLUS="+", CONCAT="&", MINUS="-"),
-    _rule(
-        "COMPARE",
-        r"==|<=|>=|!=|<>|<|>|contains_i|contains|startswith_i|startswith|endswith_i|endswith",
-    ),
-    _rule("NUMBER", r"0[0-7]+|0x[0-9a-f]+|[1-9][0-9]*|0"),
-    _rule("VARIABLE", r"\$[$!./]?[@a-z_]*[!@a-z0-9\-_.\[\]]*"),
-    _rule("STRING", f"{_SINGLE}|{_DOUBLE}|{_BACKTICK}"),
-    _rule("FUNCTION", r"[a-z][a-z0-9_]*"),
-    _COMMENT,
-    _rule(None, r"[ \t\n]+"),
-)
-_CALL = (_rule("RULESET_NAME", r"[a-z][a-z0-9\-_.]*", Mode.STATEMENT), _rule(None, r"[ \t\n]+"))
-_PROCEDURE = (
-    _rule("_LPAR", r"\("),
-    _rule("_RPAR", r"\)", Mode.STATEMENT),
-    _rule("_COMMA", ","),
-    _rule("STRING", f"{_SINGLE}|{_DOUBLE}"),
-    _rule(None, r"[ \t\n]+"),
-)
-_RULES = {
-    Mode.STATEMENT: _STATEMENT,
-    Mode.OBJECT: _OBJECT,
-    Mode.EXPRESSION: _EXPRESSION,
-    Mode.CALL: _CALL,
-    Mode.PROCEDURE: _PROCEDURE,
-}
+_RULES = {mode: tuple(_rule(*row) for row in _TABLE[mode.name]) for mode in Mode}
 
 
 def tokens(
@@ -235,7 +147,7 @@ def tokens(
             refusal = Gap(source.origin(start), _why(text, start, mode))
             if refusal.message != _NO_BREAK or all(gap.message != _NO_BREAK for gap in refused):
                 refused.append(refusal)
-        elif rule.kind is not None:
+        elif rule.kind:
             word = text[start:end]
             blanks = len(word) - len(word.lstrip(" \t"))
             origin = source.origin(start + blanks)
@@ -285,7 +197,7 @@ _BEHIND = re.compile(r"[ \t]#")
 
 def _comment_start(rule: _Rule, text: str, start: int, end: int) -> int | None:
     """Where a comment begins in a word; None where it has none."""
-    if rule.kind is None:
+    if not rule.kind:
         return start if text[start] in "#/" else None
     behind = None
     if rule.kind == "DIRECTIVE" or (rule.kind == "LEGACY_ACTION" and text[start] != "^"):
@@ -300,8 +212,6 @@ def _longest(text: str, start: int, mode: Mode) -> tuple[_Rule | None, int]:
     rules = _RULES[mode]
     # Blanks inside of a line begin nothing else.
     for rule in rules if at_line_start or text[start] not in " \t\n" else rules[-1:]:
-        if rule.at_line_start and not at_line_start:
-            continue
         match = rule.pattern.match(text, start)
         if match is not None and match.end() > end:
             best, end = rule, match.end()

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from drain3.drain import Drain
 
+from tuner.reading import table
 from tuner.schema.scalars import priority_name
 from tuner.traffic.records import CONTROL, LONGEST_TEXT, LogRecord
 from tuner.traffic.sample import Blank, Choice, MessageTemplate, Part, TrafficSample, written
@@ -37,29 +38,17 @@ _NEW = 0.9
 _PLAIN_DIGITS = 3
 _QUANTILES = 4
 
-# Values that are one whatever stands in them.
-_WHOLE = r"""
-      (?P<uuid>[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})
-    | (?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)
-    | (?P<mac>(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2})
-    | (?P<clock>(?<![:\d])\d\d:\d\d:\d\d(?:[.,]\d+)?(?![:\d]))
-    | (?P<ipv4>(?<![.\d])(?:\d{1,3}\.){3}\d{1,3}(?![.\d]))
-    | (?P<ipv6>(?<![:\w])(?:[0-9a-fA-F]{1,4}:){2,7}(?::?[0-9a-fA-F]{1,4}){1,6}(?![:\w]))
-    | (?P<text>(?<=[=:,{(\[ ]")(?=[^"\\\s]*\s[^"\\]*\s)[^"\\]{24,}(?="))
-"""
+_WHOLE = "|".join(
+    f"(?P<{kind}>{pattern})" for kind, pattern in table("traffic/values.toml").items()
+)
 # What messages are compared by: values, what stands between blanks and brackets, and those.
 _CHUNK = re.compile(
-    _WHOLE + r"""| (?P<chunk>[^\s"'=,;()\[\]{}<>|&?\x00]+) | (?P<space>\s+) | (?P<other>.)""",
-    re.VERBOSE | re.DOTALL,
+    _WHOLE + r"""|(?P<chunk>[^\s"'=,;()\[\]{}<>|&?\x00]+)|(?P<space>\s+)|(?P<other>.)""", re.DOTALL
 )
 # What a chunk consists of; letters and then digits, as eth0, are two pieces.
+_MIXED = r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])(?![A-Za-z]+\d+(?![A-Za-z0-9]))[A-Za-z0-9]{2,}"
 _PIECE = re.compile(
-    _WHOLE
-    + r"""
-    | (?P<mixed>(?=[A-Za-z]*\d)(?=\d*[A-Za-z])(?![A-Za-z]+\d+(?![A-Za-z0-9]))[A-Za-z0-9]{2,})
-    | (?P<digits>\d+) | (?P<word>[^\W\d_]+) | (?P<other>.)
-""",
-    re.VERBOSE | re.DOTALL,
+    rf"{_WHOLE}|(?P<mixed>{_MIXED})|(?P<digits>\d+)|(?P<word>[^\W\d_]+)|(?P<other>.)", re.DOTALL
 )
 # Between the structured data of a message and its text.
 _BETWEEN = "\x00"

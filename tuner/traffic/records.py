@@ -11,9 +11,10 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from tuner.errors import JobFailed
 from tuner.reading import content, unreadable
@@ -77,25 +78,39 @@ _CHUNK = 1 << 12
 
 def _decompressed(raw: bytes) -> tuple[str, bytes]:
     """What was compressed how, and as much of it as is used."""
+    kind, read = decompressing(io.BytesIO(raw))
+    if not kind:
+        return "", raw
+    text = bytearray()
+    while len(text) < MOST_BYTES and (chunk := read(_CHUNK)):
+        text += chunk
+    return f", {kind}", bytes(text)
+
+
+def decompressing(raw: BinaryIO) -> tuple[str, Callable[[int], bytes]]:
+    """What a file is compressed by, "" where it is plain, and what reads more of its text: nothing
+    where that ends, or is cut short."""
+    magic = raw.read(4)
+    raw.seek(0)
     packed: Callable[[int], bytes]
     broken: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error)
-    if raw.startswith(b"\x1f\x8b"):
-        packed, name = gzip.GzipFile(fileobj=io.BytesIO(raw)).read, ", gzip"
-    elif raw.startswith(b"\x28\xb5\x2f\xfd"):
+    if magic.startswith(b"\x1f\x8b"):
+        packed, kind = gzip.GzipFile(fileobj=raw).read, "gzip"
+    elif magic == b"\x28\xb5\x2f\xfd":
         # What only renders and diagnoses is installed without.
         import zstandard
 
-        packed, name = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(raw)).read, ", zstd"
-        broken = (zstandard.ZstdError,)
+        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+        packed, kind, broken = reader.read, "zstd", (zstandard.ZstdError,)
     else:
-        return "", raw
-    text = bytearray()
-    try:
-        while len(text) < MOST_BYTES and (chunk := packed(_CHUNK)):
-            text += chunk
-    except broken:
-        pass  # It is cut short, or longer than what is read of it: what there is, is enough.
-    return name, bytes(text)
+        return "", raw.read
+
+    def read(size: int) -> bytes:
+        with suppress(*broken):
+            return packed(size)
+        return b""
+
+    return kind, read
 
 
 def _reader(raw: bytes) -> tuple[Callable[[bytes], Iterator[LogRecord]], str]:

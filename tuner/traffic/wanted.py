@@ -4,24 +4,29 @@ as far as its conditions can be read."""
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import islice, product
 
-from tuner.schema.scalars import FACILITIES, SEVERITIES, priority_name
-from tuner.script.conditions import EVERY, Priorities, TextTest, condition_of, test_of
+from tuner.schema.scalars import FACILITIES, OLD_SEVERITIES, SEVERITIES, priority_name
 from tuner.script.objects import Base
 from tuner.script.script import (
+    Array,
     Block,
     Call,
     Expression,
     Foreach,
+    FunctionCall,
     If,
     LegacyFilter,
     Operation,
+    Quoted,
+    ScriptNumber,
     ScriptObject,
+    Variable,
     objects_in,
 )
 from tuner.script.template import ends_with_message, whole_document
@@ -42,10 +47,23 @@ _ALL_JSON = frozenset({"all-json", "all-json-plain"})
 _TEXT_MEMBERS = frozenset({"msg", "log", "text", _TEXT_MEMBER})
 _OWN_STATISTICS = "rsyslogd-pstats"
 _VALUE = Blank("word", (4, 6, 8, 10), 500)
-_NAMES = {"syslogfacility-text": FACILITIES, "syslogseverity-text": SEVERITIES}
+Priorities = frozenset[tuple[int, int]]
+"""Pairs of a facility's and a severity's code."""
+EVERY: Priorities = frozenset(product(range(len(FACILITIES)), range(len(SEVERITIES))))
+# The part of a priority that a property is, one by two names (propNameToID() of msg.c).
+_PARTS = {"syslogfacility": 0, "syslogseverity": 1, "syslogpriority": 1}
+_NAMES = (FACILITIES, SEVERITIES)
 _OF_PROGRAM = frozenset({"programname", "app-name", "syslogtag"})
-_OF_HOST = frozenset({"hostname", "fromhost"})
+_OF_HOST = frozenset({"hostname", "source", "fromhost"})
 _OF_TEXT = frozenset({"msg", "rawmsg", "rawmsg-after-pri"})
+_COMPARES = {
+    "==": operator.eq, "!=": operator.ne, "<>": operator.ne, "<=": operator.le, ">=": operator.ge,
+    "<": operator.lt, ">": operator.gt,
+}  # fmt: skip
+_CODE = re.compile("[0-9]{1,9}")
+_NEGATIVE = frozenset({"!=", "<>"})
+# How a text may be the whole of what it is compared with.
+_FITS = frozenset({"==", *_NEGATIVE, "startswith", "contains"})
 
 
 @dataclass(frozen=True)
@@ -156,7 +174,7 @@ def _blocks(statement: If | LegacyFilter) -> Iterator[tuple[Block, _Demand]]:
     if isinstance(statement, If):
         condition, then, otherwise = statement.condition, statement.then, statement.otherwise
     else:
-        condition, then, otherwise = condition_of(statement), statement.body, ()
+        condition, then, otherwise = _condition_of(statement), statement.body, ()
     for below, holds in ((then, True), (otherwise, False)):
         for demand in _alternatives(condition, holds=holds) if below else ():
             yield below, demand
@@ -180,36 +198,117 @@ def _alternatives(condition: Expression, *, holds: bool) -> list[_Demand]:
 
 def _compared(condition: Expression, *, holds: bool) -> list[_Demand]:
     """What makes a single comparison hold, or not."""
-    test = test_of(condition)
-    if isinstance(test, frozenset):
-        return [_Demand(priorities=(test if holds else EVERY - test) or EVERY)]
-    if isinstance(test, TextTest) and test.negate is not holds:
-        return [_of_text(TextTest(test.property, test.operation, (text,))) for text in test.texts]
+    match condition:
+        case FunctionCall(name=name, operands=(Quoted(text=text),)) if name.lower() == "prifilt":
+            return [_of_priorities(_selected(text), holds=holds)]
+        case Operation(operator=word, operands=(Variable(name=variable), right)):
+            name = variable if variable.startswith("$!") else variable.removeprefix("$").lower()
+            texts = tuple(_texts(right))
+            if name in _PARTS and word in _COMPARES and _CODE.fullmatch(" ".join(texts)):
+                code, part, compares = int(texts[0]), _PARTS[name], _COMPARES[word]
+                taken = frozenset(pair for pair in EVERY if compares(pair[part], code))
+                return [_of_priorities(taken, holds=holds)]
+            if texts and word.removesuffix("_i") in _FITS and (word in _NEGATIVE) is not holds:
+                return [_of_text(name, text, is_whole=word in _COMPARES) for text in texts]
+        case _:
+            pass
     return [_ANY]
 
 
-def _of_text(test: TextTest) -> _Demand:
-    """What passes a comparison with one text, where a text that is the whole of it does."""
-    (text,) = test.texts
-    if test.operation.removesuffix("_i") not in {"isequal", "startswith", "contains"}:
-        return _ANY
+def _of_priorities(priorities: Priorities | None, *, holds: bool) -> _Demand:
+    """One of these priorities, or none of them; any where that leaves none."""
+    taken = EVERY if priorities is None else priorities if holds else EVERY - priorities
+    return _Demand(priorities=taken or EVERY)
+
+
+def _texts(value: Expression) -> Iterator[str]:
+    match value:
+        case Quoted(text=text, backtick=False):
+            yield text
+        case ScriptNumber(number=number):
+            yield str(number)
+        case Array(items=items):
+            yield from (item.text for item in items)
+        case _:
+            pass
+
+
+def _of_text(name: str, text: str, *, is_whole: bool) -> _Demand:
+    """What passes a comparison of a property with one text, which may be the whole of it."""
     is_word = re.fullmatch(r"[!-~]{1,40}", text) is not None
-    names = _NAMES.get(test.property)
-    demand = _ANY
-    if test.property.startswith("$!"):
-        demand = _Demand(members=((test.property[2:], text),))
-    elif test.property in _OF_PROGRAM and is_word:
-        demand = _Demand(program=text.rstrip(":").partition("[")[0])
-    elif test.property in _OF_HOST and is_word:
-        is_part = test.operation.removesuffix("_i") != "isequal"
-        demand = _Demand(host=_whole_name(text) if is_part else text)
-    elif test.property in _OF_TEXT:
-        demand = _Demand(texts=(text,))
-    elif names is not None and text in names:
-        index = int(names is SEVERITIES)
-        code = names.index(text)
-        demand = _Demand(priorities=frozenset(pair for pair in EVERY if pair[index] == code))
-    return demand
+    part = _PARTS.get(name.removesuffix("-text")) if name.endswith("-text") else None
+    if name.startswith("$!"):
+        return _Demand(members=((name[2:], text),))
+    if name in _OF_PROGRAM and is_word:
+        return _Demand(program=text.rstrip(":").partition("[")[0])
+    if name in _OF_HOST and is_word:
+        return _Demand(host=text if is_whole else _whole_name(text))
+    if name in _OF_TEXT:
+        return _Demand(texts=(text,))
+    if part is not None and text in _NAMES[part]:
+        code = _NAMES[part].index(text)
+        return _Demand(priorities=frozenset(pair for pair in EVERY if pair[part] == code))
+    return _ANY
+
+
+# Facilities have commas between them; after a severity a comma is as good as a semicolon.
+_SELECTED = re.compile(r"[^,;.\s][^.;]*\.[^,;\s]*|[^,;\s]+")
+
+
+def _selected(text: str) -> Priorities | None:
+    """The priorities that a selector takes; each part changes what those before it say
+    (DecodePRIFilter in rsyslog's parse.c).  None where rsyslogd reads none."""
+    taken: set[tuple[int, int]] = set()
+    for part in _SELECTED.findall(text):
+        names, dot, level = part.partition(".")
+        severities, facilities = _severities(level.lower()), _facilities(names.lower())
+        if not dot or severities is None or facilities is None:
+            return None
+        pairs = set(product(facilities, severities))
+        is_taken = not level.startswith("!") and level.lower() != "none"
+        taken = taken | pairs if is_taken else taken - pairs
+    return frozenset(taken)
+
+
+def _facilities(names: str) -> list[int] | None:
+    codes: list[int] = []
+    for name in names.split(","):
+        word = "auth" if name.strip() == "security" else name.strip()
+        if word == "*":
+            codes.extend(range(len(FACILITIES)))
+        elif word in FACILITIES:
+            codes.append(FACILITIES.index(word))
+        elif word != "mark":
+            return None
+    return codes
+
+
+def _severities(level: str) -> range | None:
+    """`info` and everything more urgent, `=info` alone."""
+    word = level.removeprefix("!")
+    exact = word.startswith("=")
+    word = OLD_SEVERITIES.get(word.removeprefix("="), word.removeprefix("="))
+    if word in {"*", "none"}:
+        return range(len(SEVERITIES))
+    if word not in SEVERITIES:
+        return None
+    code = SEVERITIES.index(word)
+    return range(code, code + 1) if exact else range(code + 1)
+
+
+def _condition_of(filter_: LegacyFilter) -> Expression:
+    """The condition that an event passes as it passes the filter; rsyslogd compares names of
+    priorities otherwise there, and matches basic regular expressions."""
+    origin = filter_.origin
+    if not filter_.text.startswith(":"):
+        return FunctionCall("prifilt", (Quoted(filter_.text, origin),), origin)
+    name, operation, text = (part.strip() for part in filter_.text.removeprefix(":").split(",", 2))
+    word = operation.removeprefix("!").strip().lower()
+    # Only quotes and backslashes are escaped here (runtime/stringbuf.c, parsQuotedCStr).
+    wanted = Quoted(text[1:-1].replace('\\"', '"').replace("\\\\", "\\"), origin)
+    operands = (Variable(f"${name.removeprefix('$')}", origin), wanted)
+    condition = Operation("==" if word == "isequal" else word, operands, origin)
+    return Operation("not", (condition,), origin) if operation.startswith("!") else condition
 
 
 def _whole_name(part: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cases.factory import cases_of
-from tuner.cases.load import messages
+from tuner.cases.case_file import messages
 from tuner.cases.run import Surface
 from tuner.errors import BadProfile
 
