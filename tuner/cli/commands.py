@@ -5,12 +5,10 @@ What `--help` says stands in tuner.cli.usage, which does not wait for what a com
 
 from __future__ import annotations
 
-import ast
 import inspect
 import sys
 import traceback
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +20,7 @@ from typer.main import get_group
 
 from tuner import __version__
 from tuner.cli.console import printable, say_what_waited
-from tuner.cli.options import Arguments
+from tuner.cli.options import Arguments, docstrings
 from tuner.errors import (
     BadProfile,
     BadUsage,
@@ -127,39 +125,37 @@ def _in_plain_words(wrong: typer.BadParameter) -> str:
     return f"{detail['input']} does not fit: {wanted}"
 
 
-@cache
 def summaries() -> dict[str, str]:
-    """The first paragraph of what each command says of itself.  It is read from the text of its
-    class: with an import of everything that they take, `--help` lasted twice as long."""
-    texts = {}
-    for module in dict.fromkeys(COMMANDS.values()):
-        source = Path(__file__).with_name("usage") / f"{module}.py"
-        for node in ast.parse(source.read_text("utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                summary, _, _ = flowing(ast.get_docstring(node) or "").partition("\n\n")
-                texts[node.name.removesuffix("Arguments").lower()] = summary
-    return {name: texts[name] for name in COMMANDS}
+    """The first paragraph of what each command says of itself, without an import of what they
+    take: `--help` lasted twice as long with that."""
+    usage = Path(__file__).with_name("usage")
+    return {
+        name: docstrings(usage / f"{module}.py")[_usage_of(name)].partition("\n\n")[0]
+        for name, module in COMMANDS.items()
+    }
+
+
+def _usage_of(name: str) -> str:
+    """The name of the class that says what a command takes."""
+    return f"{name.capitalize()}Arguments"
 
 
 def command(name: str) -> Command:
     """The command called `name`, with what it takes; what it does is imported when it runs."""
     module = import_module(f"tuner.cli.usage.{COMMANDS[name]}")
-    usage: type[Arguments] = getattr(module, f"{name.capitalize()}Arguments")
+    usage: type[Arguments] = getattr(module, _usage_of(name))
     home, function = _CARRIED_OUT.get(name, (name, name))
     around = typer.Typer(add_completion=False)
     around.callback()(_nothing)
     if parts := [part for part in vars(usage).values() if isinstance(part, type)]:
-        group = typer.Typer(no_args_is_help=True, help=usage.__doc__)
+        group = typer.Typer(no_args_is_help=True, help=usage.says())
         around.add_typer(group, name=name)
         for part in parts:
             inner = part.__name__.lower()
             group.command(inner, hidden=inner in _HIDDEN)(_running(part, home, inner))
     else:
         around.command(name)(_running(usage, home, function))
-    made = get_group(around).commands[name]
-    for shown in (made, *getattr(made, "commands", {}).values()):
-        shown.help = flowing(shown.help or "")
-    return made
+    return get_group(around).commands[name]
 
 
 def _running(usage: type[Arguments], home: str, name: str) -> Callable[..., None]:
@@ -170,7 +166,7 @@ def _running(usage: type[Arguments], home: str, name: str) -> Callable[..., None
         choose_rsyslogd(getattr(options, "rsyslogd", None))
         getattr(import_module(f"tuner.cli.{home}"), name)(options)
 
-    run_command.__doc__ = usage.__doc__
+    run_command.__doc__ = usage.says()
     for parameter in usage.parameters().values():
         # What may not be read is said where it is read, with one exit code.
         parameter.readable = False
@@ -191,11 +187,6 @@ def _given(context: typer.Context) -> dict[str, str]:
             is_option = parameter.param_type_name == "option"
             given[parameter.name or ""] = parameter.opts[0] if is_option else "the profile"
     return given
-
-
-def flowing(text: str) -> str:
-    """Each paragraph on one line, for the terminal to break; Typer keeps breaks as they are."""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 def _nothing() -> None:

@@ -26,16 +26,12 @@ _ENGINE = typer.Option(
 class InLabs(Reporting):
     """Where it is measured, beside the kind of engine."""
 
-    elasticsearch: str | None = optional(
-        metavar="URL",
-        help="Use an existing Elasticsearch or OpenSearch. Only indices and templates named "
-        "rsyslog-tune-* are created in it, and they are removed afterwards.",
-    )
-    cluster: bool = flag(
-        "--cluster",
-        help="Measure on the cluster that is up: a run at a time on each lab, or on one pipeline "
-        "across collector and load hosts.",
-    )
+    elasticsearch: str | None = optional(metavar="URL")
+    """Use an existing Elasticsearch or OpenSearch. Only indices and templates named rsyslog-tune-*
+    are created in it, and they are removed afterwards."""
+    cluster: bool = flag("--cluster")
+    """Measure on the cluster that is up: a run at a time on each lab, or on one pipeline across
+    collector and load hosts."""
     rsyslogd: Path | None = RSYSLOGD
 
 
@@ -136,12 +132,10 @@ class Exporting(InLabs):
 
     engine: EngineChoice = _ENGINE
     templates: Path | None = TEMPLATES
-    export_json: Path | None = optional(
-        metavar="FILE", help="Write the results to FILE as JSON, whatever is printed."
-    )
-    export_markdown: Path | None = optional(
-        metavar="FILE", help="Write the results to FILE as Markdown, whatever is printed."
-    )
+    export_json: Path | None = optional(metavar="FILE")
+    """Write the results to FILE as JSON, whatever is printed."""
+    export_markdown: Path | None = optional(metavar="FILE")
+    """Write the results to FILE as Markdown, whatever is printed."""
 
 
 class BenchArguments(Exporting):
@@ -155,18 +149,18 @@ class BenchArguments(Exporting):
     """
 
     profile: Path = PROFILE
-    repeat: int = typer.Option(1, min=1, max=100, help="Number of runs.")
-    window: str = typer.Option(
-        "10s",
-        help="Length of a run's window; extended once, to twice that, when the rate is not steady.",
-    )
-    freshness: bool = typer.Option(
-        True,
-        help="Also measure freshness: the time from when an event is due until a search finds it.",
-    )
-    sustain: bool = flag("--sustain", help="Find the maximum sustainable rate.")
-    overload: bool = flag("--overload", help="Run at 150 % load, then measure recovery.")
-    ceiling: bool = flag("--ceiling", help="Measure the engine's own ceiling, without rsyslog.")
+    repeat: int = typer.Option(1, min=1, max=100)
+    """Number of runs."""
+    window: str = typer.Option("10s")
+    """Length of a run's window; extended once, to twice that, when the rate is not steady."""
+    freshness: bool = typer.Option(True)
+    """Also measure freshness: the time from when an event is due until a search finds it."""
+    sustain: bool = flag("--sustain")
+    """Find the maximum sustainable rate."""
+    overload: bool = flag("--overload")
+    """Run at 150 % load, then measure recovery."""
+    ceiling: bool = flag("--ceiling")
+    """Measure the engine's own ceiling, without rsyslog."""
 
 
 _SIDE = typer.Argument(help="A profile, or a configuration of rsyslog, FILE.conf.")
@@ -193,25 +187,19 @@ class CompareArguments(Exporting):
 
     a: Path = _SIDE
     b: Path = _SIDE
-    pairs: int = typer.Option(8, min=FEWEST_PAIRS, max=1000, help="Number of pairs of runs.")
-    window: str = typer.Option("10s", help="Length of a run's window.")
-    freshness: bool = typer.Option(
-        True, help="Also measure the freshness of each, once and at the same rate."
-    )
-    ceiling: bool = flag(
-        "--ceiling",
-        help="Measure the engine's own ceiling, without rsyslog, and the share of it that each "
-        "reaches.",
-    )
-    fail_below: float | None = optional(
-        min=0.01,
-        max=100.0,
-        metavar="RATIO",
-        help="A gate: exit with 7 when B is shown to carry less than RATIO of the events per "
-        "second of A, with 0 when it is shown to carry more, and with 1 when the pairs cannot "
-        "tell.",
-    )
-    seed: int = typer.Option(1, min=0, help="Decides which side of a pair runs first.")
+    pairs: int = typer.Option(8, min=FEWEST_PAIRS, max=1000)
+    """Number of pairs of runs."""
+    window: str = typer.Option("10s")
+    """Length of a run's window."""
+    freshness: bool = typer.Option(True)
+    """Also measure the freshness of each, once and at the same rate."""
+    ceiling: bool = flag("--ceiling")
+    """Measure the engine's own ceiling, without rsyslog, and the share of it that each reaches."""
+    fail_below: float | None = optional(min=0.01, max=100.0, metavar="RATIO")
+    """A gate: exit with 7 when B is shown to carry less than RATIO of the events per second of A,
+    with 0 when it is shown to carry more, and with 1 when the pairs cannot tell."""
+    seed: int = typer.Option(1, min=0)
+    """Decides which side of a pair runs first."""
 
 
 class SweepArguments(InLabs):
@@ -227,14 +215,21 @@ class SweepArguments(InLabs):
     With --cluster the blocks are spread over its machines, each block on one.
     """
 
-    file: Path = typer.Argument(help="The experiment, a YAML file.")
-    repeats: int | None = optional(min=1, max=100, help="Repeats; overrides the file.")
-    window: str | None = optional(help="Length of a run's window; overrides the file.")
-    seed: int = typer.Option(1, min=0, help="Seed of the random order within blocks.")
-    dry_run: bool = flag("--dry-run", help="Check the file and all variants, measure nothing.")
-    engine: EngineChoice | None = optional(help="node or sink; overrides the file.")
+    file: Path = typer.Argument()
+    """The experiment, a YAML file."""
+    repeats: int | None = optional(min=1, max=100)
+    """Repeats; overrides the file."""
+    window: str | None = optional()
+    """Length of a run's window; overrides the file."""
+    seed: int = typer.Option(1, min=0)
+    """Seed of the random order within blocks."""
+    dry_run: bool = flag("--dry-run")
+    """Check the file and all variants, measure nothing."""
+    engine: EngineChoice | None = optional()
+    """node or sink; overrides the file."""
     templates: Path | None = TEMPLATES
-    run_dir: Path | None = optional(help="Where results go; must be new or empty.")
+    run_dir: Path | None = optional()
+    """Where results go; must be new or empty."""
 
 
 class ReportArguments(Reporting):
@@ -244,7 +239,8 @@ class ReportArguments(Reporting):
     is still writing there or the folder cannot be written to.
     """
 
-    run_directory: Path = typer.Argument(help="A run directory that a search wrote.")
+    run_directory: Path = typer.Argument()
+    """A run directory that a search wrote."""
 
 
 def _number(
@@ -280,72 +276,37 @@ class PlanArguments(Reporting):
     Each figure is listed with where it came from. Nothing is measured, started or changed.
     """
 
-    rate: str = typer.Option(
-        rich_help_panel="The stream",
-        metavar="N",
-        help="Events per second, such as 10000, 50k or 10M; several, 100k,1M,10M, side by side.",
-    )
-    run: Path | None = typer.Argument(
-        None,
-        metavar="RUN",
-        help="A run directory of a search, or a file with what `bench --output json` printed; what "
-        "it measured is used. Default: what this project measured on 2 cores.",
-    )
-    message_bytes: int | None = _stream(
-        metavar="N",
-        min=1,
-        help="Mean size of a message. Default: that of --sample or RUN, else 244.",
-    )
-    store_bytes: int | None = _stream(
-        "--bytes-per-event",
-        metavar="N",
-        min=1,
-        help="Bytes on disk for an event, without replicas.",
-    )
-    sample: Path | None = _stream(
-        metavar="FILE",
-        help="Your own log lines (the first 64 MiB): gives message size and gzip ratio.",
-    )
-    peak: float | None = _stream(
-        metavar="FACTOR", min=1, help="Peak rate as a multiple of --rate. Default: 1."
-    )
-    gzip_ratio: float | None = _stream(
-        metavar="N", min=1, help="Compression ratio of gzip files. Default: 10."
-    )
-    retention_s: float | None = _promise(
-        "--retention",
-        metavar="TIME",
-        help="How long events are kept. Default: 30d.",
-        parser=_seconds,
-    )
-    outage_s: float | None = _promise(
-        "--outage",
-        metavar="TIME",
-        help="Longest outage of the engine without a loss. Default: 15m.",
-        parser=_seconds,
-    )
-    replicas: int | None = _promise(metavar="N", min=0, help="Replicas of each shard. Default: 1.")
-    headroom: float | None = _promise(
-        metavar="SHARE",
-        help="Share of each machine that stays free at the peak, such as 30% or 0.3. Default: 30%.",
-        parser=_headroom,
-    )
-    collector_eps: float | None = _machines(
-        metavar="N", help="Events per second that a rsyslog host carries at most.", parser=rate_of
-    )
-    collector_cores: int | None = _machines(
-        metavar="N", min=1, help="Cores of a rsyslog host. Default: 4."
-    )
-    node_eps: float | None = _machines(
-        metavar="N",
-        help="Events per second that a data node, one of several, indexes without replicas.",
-        parser=rate_of,
-    )
-    node_cores: int | None = _machines(metavar="N", min=1, help="Cores of a data node. Default: 8.")
-    node_disk_bytes: float | None = _machines(
-        "--node-disk",
-        metavar="SIZE",
-        help="Disk of a data node, such as 8TB (powers of 1000, as disks are sold) or 7.3TiB "
-        "(powers of 1024). Default: 1920GiB.",
-        parser=_disk,
-    )
+    rate: str = typer.Option(rich_help_panel="The stream", metavar="N")
+    """Events per second, such as 10000, 50k or 10M; several, 100k,1M,10M, side by side."""
+    run: Path | None = typer.Argument(None, metavar="RUN")
+    """A run directory of a search, or a file with what `bench --output json` printed; what it
+    measured is used. Default: what this project measured on 2 cores."""
+    message_bytes: int | None = _stream(metavar="N", min=1)
+    """Mean size of a message. Default: that of --sample or RUN, else 244."""
+    store_bytes: int | None = _stream("--bytes-per-event", metavar="N", min=1)
+    """Bytes on disk for an event, without replicas."""
+    sample: Path | None = _stream(metavar="FILE")
+    """Your own log lines (the first 64 MiB): gives message size and gzip ratio."""
+    peak: float | None = _stream(metavar="FACTOR", min=1)
+    """Peak rate as a multiple of --rate. Default: 1."""
+    gzip_ratio: float | None = _stream(metavar="N", min=1)
+    """Compression ratio of gzip files. Default: 10."""
+    retention_s: float | None = _promise("--retention", metavar="TIME", parser=_seconds)
+    """How long events are kept. Default: 30d."""
+    outage_s: float | None = _promise("--outage", metavar="TIME", parser=_seconds)
+    """Longest outage of the engine without a loss. Default: 15m."""
+    replicas: int | None = _promise(metavar="N", min=0)
+    """Replicas of each shard. Default: 1."""
+    headroom: float | None = _promise(metavar="SHARE", parser=_headroom)
+    """Share of each machine that stays free at the peak, such as 30% or 0.3. Default: 30%."""
+    collector_eps: float | None = _machines(metavar="N", parser=rate_of)
+    """Events per second that a rsyslog host carries at most."""
+    collector_cores: int | None = _machines(metavar="N", min=1)
+    """Cores of a rsyslog host. Default: 4."""
+    node_eps: float | None = _machines(metavar="N", parser=rate_of)
+    """Events per second that a data node, one of several, indexes without replicas."""
+    node_cores: int | None = _machines(metavar="N", min=1)
+    """Cores of a data node. Default: 8."""
+    node_disk_bytes: float | None = _machines("--node-disk", metavar="SIZE", parser=_disk)
+    """Disk of a data node, such as 8TB (powers of 1000, as disks are sold) or 7.3TiB (powers of
+    1024). Default: 1920GiB."""
