@@ -40,7 +40,7 @@ from tuner.measure.watch import POLL_S, Watch
 from tuner.measure.window import Poll
 from tuner.profile.model import Profile
 from tuner.profile.placement import file_names, queues
-from tuner.render.retry import retries
+from tuner.render.actions import retries
 
 BLOCK_S = 0.1
 _REFRESH_GRACE_S = 3.0

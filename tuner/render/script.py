@@ -25,19 +25,21 @@ from tuner.profile.placement import (
     ports_of,
     stream_queue,
 )
-from tuner.render.actions import ActionGroup, deliveries
+from tuner.render.actions import ActionGroup, deliveries, retries
 from tuner.render.document import (
+    KEPT_METADATA,
+    METADATA,
     Piece,
+    Property,
     Step,
     Steps,
     document,
+    json_name,
     labelled,
     line,
 )
-from tuner.render.field_text import KEPT_METADATA, METADATA, Property, json_name
 from tuner.render.form import WHOLE, Form, Snippet, snippets
 from tuner.render.modules import Parameters, modules, own_parameters
-from tuner.render.retry import retries
 from tuner.render.rulesets import (
     counters_ruleset,
     entrance,

@@ -12,8 +12,15 @@ from tuner.modules.registry import AnyStep
 from tuner.modules.step import ParseStep, SetStep, UnsetStep
 from tuner.modules.text_source import EVERYTHING, TextSource
 from tuner.profile.model import Stream
-from tuner.render.document import EVERYTHING_FOUND, Piece, Steps, TextStep, texts_in_whole
-from tuner.render.field_text import json_name, variable_name
+from tuner.render.document import (
+    EVERYTHING_FOUND,
+    Piece,
+    Steps,
+    TextStep,
+    json_name,
+    texts_in_whole,
+    variable_name,
+)
 from tuner.render.modules import Parameters, own_parameters
 from tuner.schema.scalars import FACILITIES, SEVERITIES
 from tuner.script.quoting import Emitted, literal
