@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -44,10 +43,11 @@ from tuner.render.templates import Templates
 from tuner.schema.numerals import counted
 from tuner.writing import write_whole
 
-# What a saved plan says, and is not said again beside it.
-_PLANNED = (
-    "host", "inventory", "fragment", "templates", "elasticsearch", "skip_engine", "plan_out",
-)  # fmt: skip
+# What may stand beside a saved plan, which says where and what itself.
+_BESIDE_PLAN = {
+    "profile", "check", "yes", "serial", "confirm_within", "all_or_none", "event_within",
+    "no_event", "take_over", "output",
+}  # fmt: skip
 
 
 def apply(options: usage.ApplyArguments) -> None:
@@ -62,11 +62,8 @@ def apply(options: usage.ApplyArguments) -> None:
         client = _client(loaded, options, machines, refused)
         plan = _planned(loaded, hosts, client, site, options.take_over, refused)
     else:
-        if any(getattr(options, name) for name in _PLANNED):
-            raise BadUsage(
-                "a saved plan already says where and what: leave out --host, --inventory, "
-                "--fragment, --templates, --elasticsearch, --skip-engine and --plan-out"
-            )
+        if given := options.given_beside(_BESIDE_PLAN):
+            raise BadUsage(f"a saved plan says where and what: remove {', '.join(given)}")
         client = None if plan.url is None else client_for(plan.url, plan.loaded.profile)
         if client is not None:
             require_same_engine(plan, client)
@@ -283,12 +280,10 @@ def _undo_finished(machines: tuple[InventoryHost, ...], options: usage.RecoverAr
             changes = tuple(undo.hosts_before(machines, run, say))
             objects = () if client is None else undo.objects_before(puts, client, say)
         url = None if client is None else client.url
-        plan = DeployPlan("what was there before", "", (), None, changes, url, objects, undoes=True)
-        if began is not None:
-            plan = replace(
-                plan, profile=began.profile, text=began.text, layers=began.layers,
-                beside=began.beside,
-            )  # fmt: skip
+        of = began or Beginning("", "what was there before", "", (), None)
+        plan = DeployPlan(
+            of.profile, of.text, of.layers, of.beside, changes, url, objects, undoes=True
+        )
         if not plan.diff:
             raise JobFailed("nothing can be put back")
         if began is None:

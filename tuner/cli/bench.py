@@ -181,16 +181,11 @@ def _show_plan(course: Course, wanted: Wanted, output: OutputFormat) -> None:
 _BREACHED = (FailureKind.DELIVERY, FailureKind.GUARDRAIL)
 
 
-def require_whole(series: Series, lost: Unreachable | None) -> None:
-    """Raise what was lost, else see require_none_failed."""
+def require_whole(series: Series, lost: Unreachable | None = None) -> None:
+    """Raise what was lost, and GuardrailBreached or JobFailed where a run or a phase failed, or a
+    variant is not as fresh as its guardrail asks for."""
     if lost is not None:
         raise lost
-    require_none_failed(series)
-
-
-def require_none_failed(series: Series) -> None:
-    """Raise GuardrailBreached or JobFailed where a run or a phase failed, and where a variant is
-    not as fresh as its guardrail asks for."""
     fresh = [(variant.freshness, variant.freshness_limit_s) for variant in series.variants]
     outcomes = [*(run.result for run in series.runs), *(outcome for outcome, _ in fresh)]
     failures = [outcome for outcome in (*outcomes, series.overload) if isinstance(outcome, Failure)]
@@ -205,10 +200,8 @@ def require_none_failed(series: Series) -> None:
     if failures:
         raise JobFailed(f"{count}: {failures[0].reason}")
     for outcome, limit_s in fresh:
-        if not isinstance(outcome, PacedMeasurement) or outcome.freshness_s is None:
-            continue
-        p99_s = outcome.freshness_s.p99
-        if p99_s > limit_s:
+        measured_s = outcome.freshness_s if isinstance(outcome, PacedMeasurement) else None
+        if measured_s is not None and measured_s.p99 > limit_s:
             raise GuardrailBreached(
-                f"freshness p99 is {p99_s:.1f} s, freshness_p99_s allows {limit_s:g} s"
+                f"freshness p99 is {measured_s.p99:.1f} s, freshness_p99_s allows {limit_s:g} s"
             )

@@ -79,25 +79,20 @@ def _engines(text: str) -> Sequence[Distribution]:
 
 
 def _needed() -> list[Requirement]:
-    lowest, highest = DEFAULT.java_lowest, DEFAULT.java_highest
-
-    def java() -> str:
-        program = java_for(lowest, highest)
-        return f"{program.major}  {program.home}"
-
-    def omelasticsearch() -> str:
-        require_omelasticsearch()
-        return "rsyslogd loads it"
-
     rsyslogd = _asked("rsyslogd", rsyslog_version)
     return [
         rsyslogd if rsyslogd.missing else rsyslogd_finding(rsyslogd.found),
-        _asked("omelasticsearch", omelasticsearch),
-        _asked("java", java),
+        _asked("omelasticsearch", require_omelasticsearch, "rsyslogd loads it"),
+        _asked("java", _java),
         maven_finding(cached()),
         python_finding(sys.version_info[:2]),
         *_libraries(),
     ]
+
+
+def _java() -> str:
+    program = java_for(DEFAULT.java_lowest, DEFAULT.java_highest)
+    return f"{program.major}  {program.home}"
 
 
 def _module_findings() -> list[Requirement]:
@@ -147,11 +142,13 @@ def maven_finding(engines: Sequence[Distribution]) -> Requirement:
     return requirement
 
 
-def _asked(what: str, ask: Callable[[], str]) -> Requirement:
+def _asked(what: str, ask: Callable[[], object], found: str = "") -> Requirement:
+    """What was found, else what the answer says."""
     try:
-        return Requirement(what, ask())
+        answer = ask()
     except ProgramMissing as error:
         return Requirement(what, str(error), missing=True)
+    return Requirement(what, found or str(answer))
 
 
 def engine_finding(engine: Distribution) -> Requirement:
