@@ -23,7 +23,7 @@ from tuner.profile.source import at, read
 from tuner.reading import resolved
 from tuner.render.artefacts import render
 from tuner.render.form import Form
-from tuner.render.tree import write
+from tuner.render.tree import Tree
 from tuner.report.markdown import blocks_markdown, report_markdown
 from tuner.report.metrics import Gauges, metrics_text
 from tuner.report.page import page
@@ -223,7 +223,8 @@ def write_results(directory: Path, written: LoadedProfile, study: Study) -> None
         try:
             there = parse_profile(text, str(path), best.layers, best.beside)
             _require_secrets(there)
-            write(render(there.profile, form=Form(snippets_of(there))), directory / "rendered")
+            rendered = render(there.profile, form=Form(snippets_of(there)))
+            Tree(rendered, directory / "rendered").write()
         except (BadProfile, Refused) as bad:
             raise JobFailed(f"best.yaml is not rendered: {bad}") from None
 

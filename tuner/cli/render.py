@@ -21,8 +21,7 @@ from tuner.render.artefacts import render as artefacts_of
 from tuner.render.export import exported, puppet_module
 from tuner.render.form import Form, Format
 from tuner.render.templates import Templates
-from tuner.render.tree import Status, require_ours, stale, states_of, unified, write
-from tuner.render.tree import diff as difference
+from tuner.render.tree import Status, Tree, stale, unified
 
 if TYPE_CHECKING:
     from tuner.deploy.difference import ClusterObject
@@ -56,16 +55,17 @@ def render(options: RenderArguments) -> None:
     if options.file is not None:
         _print_file(artefacts, options.file, output)
         return
-    base = loaded.profile.base
-    read: Iterable[str] = () if base is None else base.kept.sources
-    if directory is None and compares:
-        raise BadUsage("--check and --diff compare with the files in a folder: name it with -o")
     if directory is None:
+        if compares:
+            raise BadUsage("--check and --diff compare with the files in a folder: name it with -o")
         _print(artefacts, output)
-    elif compares:
-        _compare(artefacts, directory, read, options.diff, output)
+        return
+    base = loaded.profile.base
+    tree = Tree(artefacts, directory, () if base is None else base.kept.sources)
+    if compares:
+        _compare(tree, options.diff, output)
     else:
-        _say_written(write(artefacts, directory, read), needs, directory, output)
+        _say_written(tree.write(), needs, directory, output)
 
 
 def _exported(
@@ -117,18 +117,12 @@ def _print_file(artefacts: tuple[Artefact, ...], file: str, output: OutputFormat
         typer.echo(chosen[0].text, nl=False)
 
 
-def _compare(
-    artefacts: tuple[Artefact, ...],
-    directory: Path,
-    read: Iterable[str],
-    diff: bool,
-    output: OutputFormat,
-) -> None:
-    states = states_of(artefacts, directory, read)
+def _compare(tree: Tree, diff: bool, output: OutputFormat) -> None:
+    states = tree.states
     old = stale(states)
-    text = difference(artefacts, directory, read).rstrip() if diff else ""
+    text = tree.diff().rstrip() if diff else ""
     print_result(output, "render-check", {"stale": list(old)}, text)
-    require_ours(artefacts, directory, read)
+    tree.require_ours()
     if old:
         raise DifferencesFound(f"{len(old)} of {len(states)} files differ: {', '.join(old)}")
 
