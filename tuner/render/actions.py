@@ -59,18 +59,14 @@ class BulkAction(NamedTuple):
 
     output: OmelasticsearchOutput
     name: str
-    document: str
-    document_id: str
     index_template: str | None
     pipeline: str | None
     retry_ruleset: str
     search_type: str | None
     write_operation: str | None
-    timeout: str | None
     index_timeout: int | None
     queue: Queue
-    stands_in: bool = False
-    condition: Emitted | None = None
+    condition: Emitted | None
 
 
 class LineAction(NamedTuple):
@@ -80,7 +76,6 @@ class LineAction(NamedTuple):
     template: str
     parameters: Parameters
     queue: Queue
-    stands_in: bool
     condition: Emitted | None
 
 
@@ -89,10 +84,9 @@ class ActionGroup(NamedTuple):
     The steps come first: a ruleset with a queue gets a copy of the event."""
 
     actions: tuple[BulkAction | LineAction, ...]
-    condition: Emitted | None
     ruleset: str | None
     queue: Queue
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Step, ...]
 
 
 def deliveries(
@@ -101,25 +95,14 @@ def deliveries(
     """The outputs of a stream in their order, each with those that stand in for it; `steps` are
     what the documents of each need."""
     for leader, *standins in failovers(profile, stream):
-        queue = action_queue(profile, leader).resolved
-        output = profile.outputs[leader]
-        ruleset = f"failover.{output.name}" if standins and queue != _DIRECT else None
+        first, *others = (_action(profile, number) for number in (leader, *standins))
+        has_ruleset = bool(others) and first.queue != _DIRECT
+        names = [profile.outputs[number].name for number in (leader, *standins)]
         yield ActionGroup(
-            actions=(
-                _action(profile, leader, queue if ruleset is None else _DIRECT),
-                *(
-                    _action(profile, number, action_queue(profile, number).resolved)
-                    for number in standins
-                ),
-            ),
-            condition=condition(output.filter),
-            ruleset=ruleset,
-            queue=queue,
-            steps=tuple(
-                step
-                for number in (leader, *standins)
-                for step in steps[profile.outputs[number].name]
-            ),
+            actions=(first._replace(queue=_DIRECT) if has_ruleset else first, *others),
+            ruleset=f"failover.{names[0]}" if has_ruleset else None,
+            queue=first.queue,
+            steps=tuple(step for name in names for step in steps[name]),
         )
 
 
@@ -133,17 +116,13 @@ def _bulk(
     return BulkAction(
         output=output,
         name=stem,
-        document=f"{stem}-document",
-        document_id=f"{stem}-id",
         index_template=f"{stem}-index" if output.index.varies else None,
         pipeline=f"{stem}-pipeline" if output.dyn_pipeline_name else output.pipeline_name,
         retry_ruleset=retry_ruleset,
         search_type=search_type,
         write_operation="create" if output.creates else output.writeoperation,
-        timeout=output.url_timeout,
         index_timeout=output.index_timeout if release >= _HAS_INDEX_TIMEOUT else None,
         queue=queue,
-        stands_in=output.exec_only_when_previous_is_suspended,
         condition=condition(output.filter),
     )
 
@@ -153,8 +132,8 @@ def _retry_name(output: OmelasticsearchOutput) -> str:
     return f"retry.{output.name}"
 
 
-def _action(profile: Profile, number: int, queue: Queue) -> BulkAction | LineAction:
-    output = profile.outputs[number]
+def _action(profile: Profile, number: int) -> BulkAction | LineAction:
+    output, queue = profile.outputs[number], action_queue(profile, number).resolved
     if isinstance(output, OmelasticsearchOutput):
         return _bulk(profile, output, output.name, _retry_name(output), queue)
     parameters = {**dict(own_parameters(output)), **output.spelled()}
@@ -164,7 +143,6 @@ def _action(profile: Profile, number: int, queue: Queue) -> BulkAction | LineAct
         # What a section says, its output has spelled.
         parameters=tuple(pair for pair in parameters.items() if not isinstance(pair[1], dict)),
         queue=queue,
-        stands_in=output.exec_only_when_previous_is_suspended,
         condition=condition(output.filter),
     )
 
@@ -177,13 +155,10 @@ def _format(output: Lines) -> str:
 
 
 class Retry(NamedTuple):
-    """The two rulesets of one output's refused documents; `rejected` names the action, and its
-    template, that writes to `file` what will never be taken."""
+    """The two rulesets of one output's refused documents, and the action that sends them again."""
 
     name: str
     queue: Queue
-    rejected: str
-    file: str
     action: BulkAction
     again: str
     again_queue: Queue
@@ -197,16 +172,15 @@ def retries(profile: Profile) -> Iterator[Retry]:
         if output.retryfailures is None:
             continue
         again = f"again.{output.name}"
-        patient = output.model_copy(update={"action_resume_retry_count": -1})
-        resent = patient if number in gives_up else output
-        resend = _bulk(profile, resent, f"{output.name}.retry", again, _DIRECT)
+        changes: dict[str, object] = {"exec_only_when_previous_is_suspended": False}
+        if number in gives_up:
+            changes["action_resume_retry_count"] = -1
+        resent = output.model_copy(update=changes)
         queue, again_queue = _queues(profile, number)
         yield Retry(
             name=_retry_name(output),
             queue=queue,
-            rejected=f"{output.name}.rejected",
-            file=output.retryfailures.file,
-            action=resend._replace(stands_in=False, condition=None),
+            action=_bulk(profile, resent, f"{output.name}.retry", again, _DIRECT),
             again=again,
             again_queue=again_queue,
         )

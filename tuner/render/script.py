@@ -55,19 +55,14 @@ from tuner.script.quoting import Emitted, literal, number, variable
 
 @dataclass(frozen=True)
 class OutputTemplates:
-    """The templates of one output: of files' names, paths at a server, documents or lines and the
-    steps before them, index names, ids and pipelines."""
+    """The templates of one output, by what follows its name in theirs: the texts that it writes,
+    and the address of a document, which its steps may be needed for too."""
 
     name: str
-    file: tuple[Piece, ...] = ()
-    path: tuple[Piece, ...] = ()
-    document: tuple[Piece, ...] = ()
-    line: tuple[Piece, ...] = ()
-    index: tuple[Piece, ...] = ()
-    id: Property | None = None
-    pipeline: Property | None = None
-    retries: bool = False
-    steps: tuple[Step, ...] = ()
+    texts: Mapping[str, tuple[Piece, ...]]
+    address: Mapping[str, tuple[Piece, ...]]
+    steps: tuple[Step, ...]
+    retries: bool
 
 
 def output_templates(profile: Profile, output: AnyOutput) -> OutputTemplates:
@@ -77,48 +72,48 @@ def output_templates(profile: Profile, output: AnyOutput) -> OutputTemplates:
     end = "\n" if isinstance(output, Lines) and output.ends_lines else ""
     steps = Steps(f"$.documents!{output.name}", output.name)
     pieces = document(fields, parse, end, steps) if fields else ()
-    if isinstance(output, OmhttpOutput):
-        return _over_http(output, parse, pieces, steps)
-    if isinstance(output, Lines):
-        dyna_file = output.dyna_file if isinstance(output, OmfileOutput) else None
-        return OutputTemplates(
-            name=output.name,
-            file=file_name(dyna_file) if dyna_file is not None else (),
-            document=pieces,
-            line=line(output, parse, end),
-            steps=steps.taken,
-        )
-    return OutputTemplates(
-        name=output.name,
-        document=pieces,
-        index=index_name(output.index, steps) if output.index.varies else (),
-        id=document_id(output.bulkid, steps) if output.has_ids else None,
+    texts, address, retries = {"document": pieces}, dict[str, tuple[Piece, ...]](), False
+    if isinstance(output, OmelasticsearchOutput):
+        address, retries = _address(output, steps), output.retryfailures is not None
+    elif isinstance(output, OmhttpOutput):
+        texts = _over_http(output, parse, pieces, steps)
+    else:
+        if isinstance(output, OmfileOutput) and output.dyna_file is not None:
+            texts = {"file": file_name(output.dyna_file), **texts}
+        texts["line"] = line(output, parse, end)
+    return OutputTemplates(output.name, texts, address, steps.taken, retries)
+
+
+def _address(output: OmelasticsearchOutput, steps: Steps) -> dict[str, tuple[Piece, ...]]:
+    """The index, the id and the pipeline of a document, where they follow from its event."""
+    address: dict[str, tuple[Piece, ...]] = {}
+    if output.index.varies:
+        address["index"] = index_name(output.index, steps)
+    if output.has_ids:
+        address["id"] = (document_id(output.bulkid, steps),)
+    if output.dyn_pipeline_name:
         # A value of the event where it is plain, else nothing.
-        pipeline=Property(output.pipeline_name or "", expression=_PIPELINE, group=1)
-        if output.dyn_pipeline_name
-        else None,
-        retries=output.retryfailures is not None,
-        steps=steps.taken,
-    )
+        pipeline = Property(output.pipeline_name or "", expression=_PIPELINE, group=1)
+        address["pipeline"] = (pipeline,)
+    return address
 
 
 def _over_http(
     output: OmhttpOutput, parse: Parse | None, pieces: tuple[Piece, ...], steps: Steps
-) -> OutputTemplates:
+) -> dict[str, tuple[Piece, ...]]:
     """Events with what their server expects around them."""
+    texts = {"document": pieces}
     if output.bulk is not None:
         # A request must end in a newline, and omhttp writes none after the last document.
-        pieces = (f'{{"{output.bulk}":{{}}}}\n', *pieces, "\n")
-    text: tuple[Piece, ...] = ()
+        texts["document"] = (f'{{"{output.bulk}":{{}}}}\n', *pieces, "\n")
     if output.labels is not None:
         labels = document(output.labels, parse, "", steps)
-        text = labelled(labels, output.line or (), parse, steps)
+        texts["line"] = labelled(labels, output.line or (), parse, steps)
     elif output.line is not None:
-        text = line(output, parse, "")
-    path = () if output.dynrestpath is None else rest_path(output.dynrestpath, steps)
-    return OutputTemplates(
-        name=output.name, path=path, document=pieces, line=text, steps=steps.taken
-    )
+        texts["line"] = line(output, parse, "")
+    if output.dynrestpath is not None:
+        texts = {"path": rest_path(output.dynrestpath, steps), **texts}
+    return texts
 
 
 # rsyslog numbers weeks from January 1 on, within the year (datetime.c, getWeek).
