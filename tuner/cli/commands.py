@@ -37,32 +37,23 @@ if TYPE_CHECKING:
     # Typer's own copy of Click, which it gives no public name.
     from typer._click import Command, Context
 
-# The commands, in the order of the list, with the module of tuner.cli.usage that says what each
-# takes in a class of its name.
+# The commands, in the order of the list, each with the module of tuner.cli.usage that says what it
+# takes in a class of its name, and the module here that carries it out in a function of its name.
 COMMANDS = {
-    "init": "profiles", "import": "profiles", "advise": "profiles", "validate": "profiles",
-    "test": "profiles", "explain": "profiles", "schema": "profiles", "render": "profiles",
-    "diff": "profiles", "search": "measuring", "diagnose": "hosts", "workload": "traffic",
-    "bench": "measuring", "compare": "measuring", "sweep": "measuring", "flood": "traffic",
-    "sink": "traffic", "plan": "measuring", "apply": "hosts", "confirm": "hosts",
-    "verify": "hosts", "recover": "hosts", "report": "measuring", "doctor": "hosts",
-    "lab": "hosts", "cluster": "hosts",
+    "init": ("profiles", "first_profile"), "import": ("profiles", "first_profile"),
+    "advise": ("profiles", "advise"), "validate": ("profiles", "validate"),
+    "test": ("profiles", "cases"), "explain": ("profiles", "explain"),
+    "schema": ("profiles", "explain"), "render": ("profiles", "render"),
+    "diff": ("profiles", "render"), "search": ("measuring", "search"),
+    "diagnose": ("hosts", "diagnose"), "workload": ("traffic", "traffic"),
+    "bench": ("measuring", "bench"), "compare": ("measuring", "bench"),
+    "sweep": ("measuring", "bench"), "flood": ("traffic", "traffic"),
+    "sink": ("traffic", "traffic"), "plan": ("measuring", "plan"), "apply": ("hosts", "apply"),
+    "confirm": ("hosts", "apply"), "verify": ("hosts", "apply"), "recover": ("hosts", "apply"),
+    "report": ("measuring", "search"), "doctor": ("hosts", "doctor"), "lab": ("hosts", "lab"),
+    "cluster": ("hosts", "cluster"),
 }  # fmt: skip
-# The module and the function that carry out a command, where they are not called as it is.
-_CARRIED_OUT = {
-    "init": ("first_profile", "init"),
-    "import": ("first_profile", "import_"),
-    "diff": ("render", "diff"),
-    "test": ("cases", "run_cases"),
-    "compare": ("bench", "compare"),
-    "sweep": ("bench", "sweep"),
-    "confirm": ("apply", "confirm"),
-    "verify": ("apply", "verify"),
-    "recover": ("apply", "recover"),
-    "report": ("search", "report"),
-    "schema": ("explain", "schema"),
-    **{name: ("traffic", name) for name in ("flood", "sink", "workload")},
-}
+_FUNCTIONS = {"import": "import_", "test": "run_cases"}
 _HIDDEN = ("versions", "member")
 
 
@@ -131,7 +122,7 @@ def summaries() -> dict[str, str]:
     usage = Path(__file__).with_name("usage")
     return {
         name: docstrings(usage / f"{module}.py")[_usage_of(name)].partition("\n\n")[0]
-        for name, module in COMMANDS.items()
+        for name, (module, _) in COMMANDS.items()
     }
 
 
@@ -142,9 +133,8 @@ def _usage_of(name: str) -> str:
 
 def command(name: str) -> Command:
     """The command called `name`, with what it takes; what it does is imported when it runs."""
-    module = import_module(f"tuner.cli.usage.{COMMANDS[name]}")
-    usage: type[Arguments] = getattr(module, _usage_of(name))
-    home, function = _CARRIED_OUT.get(name, (name, name))
+    module, home = COMMANDS[name]
+    usage: type[Arguments] = getattr(import_module(f"tuner.cli.usage.{module}"), _usage_of(name))
     around = typer.Typer(add_completion=False)
     around.callback()(_nothing)
     if parts := [part for part in vars(usage).values() if isinstance(part, type)]:
@@ -154,7 +144,7 @@ def command(name: str) -> Command:
             inner = part.__name__.lower()
             group.command(inner, hidden=inner in _HIDDEN)(_running(part, home, inner))
     else:
-        around.command(name)(_running(usage, home, function))
+        around.command(name)(_running(usage, home, _FUNCTIONS.get(name, name)))
     return get_group(around).commands[name]
 
 
