@@ -42,89 +42,61 @@ class SearchArguments(InLabs):
     trials.csv.
     """
 
-    profile: Path | None = typer.Argument(
-        None,
-        help="The profile; by default rsyslog-tune.yaml in this folder, else the shipped default.",
-        allow_dash=True,
-    )
-    conf: Path | None = optional(
-        metavar="FILE",
-        help="Search on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
-        "profile: only its parameters change.",
-    )
-    sample: Path | None = optional(
-        metavar="FILE",
-        help="With --conf: a log, or a sample that `rsyslog-tune workload` wrote, whose messages "
-        "the traffic is to be like.",
-        show_default=False,
-    )
-    budget: str = typer.Option("30m", help="Wall-clock time, downloads excluded.")
-    seed: int = typer.Option(
-        1, min=0, help="Seed of random choices; the same seed makes the same choices."
-    )
-    strategy: StrategyName = typer.Option("default", help="How candidates are chosen.")
-    effects: bool = typer.Option(
-        True,
-        help="Before the confirmation, measure what each change gives, and take back what gives "
-        "nothing.",
-    )
-    allow: list[str] | None = optional(
-        metavar="NAME",
-        help="Also search a setting that weakens a guarantee, such as translog.durability; can be "
-        "repeated. The report begins with what is given up.",
-    )
-    objective: Objective = typer.Option(
-        Objective.EPS,
-        help="What to make better: events per second; CPU per event of rsyslogd and the engine; "
-        "disk per event after merges; peak memory of rsyslogd; the seconds until what waited for "
-        "an engine that hung is indexed.",
-    )
-    rate: float | None = optional(
-        min=1,
-        help="With --objective cpu, memory and drain: the events per second at which settings are "
-        "compared; by default 70 % of what the profile carries.",
-    )
-    outage: str | None = optional(
-        help="With --objective drain: how long the engine hangs; by default 10s."
-    )
-    action: list[str] | None = optional(
-        metavar="NAME",
-        help="Search the settings of this output into the engine, and of what is on the way to it; "
-        "can be repeated, the most important first. By default those that get at least 5 % of the "
-        "documents.",
-    )
-    repair: bool = typer.Option(
-        True,
-        help="Change what loses events under the profile's own tier, apart from what is tuned.",
-    )
-    dry_run: bool = flag("--dry-run", help="Print what the budget is enough for; measure nothing.")
+    profile: Path | None = typer.Argument(None, allow_dash=True)
+    """The profile; by default rsyslog-tune.yaml in this folder, else the shipped default."""
+    conf: Path | None = optional(metavar="FILE")
+    """Search on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a profile: only
+    its parameters change."""
+    sample: Path | None = optional(metavar="FILE", show_default=False)
+    """With --conf: a log, or a sample that `rsyslog-tune workload` wrote, whose messages the
+    traffic is to be like."""
+    budget: str = typer.Option("30m")
+    """Wall-clock time, downloads excluded."""
+    seed: int = typer.Option(1, min=0)
+    """Seed of random choices; the same seed makes the same choices."""
+    strategy: StrategyName = typer.Option("default")
+    """How candidates are chosen."""
+    effects: bool = typer.Option(True)
+    """Before the confirmation, measure what each change gives, and take back what gives nothing."""
+    allow: list[str] | None = optional(metavar="NAME")
+    """Also search a setting that weakens a guarantee, such as translog.durability; can be repeated.
+    The report begins with what is given up."""
+    objective: Objective = typer.Option(Objective.EPS)
+    """What to make better: events per second; CPU per event of rsyslogd and the engine; disk per
+    event after merges; peak memory of rsyslogd; the seconds until what waited for an engine that
+    hung is indexed."""
+    rate: float | None = optional(min=1)
+    """With --objective cpu, memory and drain: the events per second at which settings are compared;
+    by default 70 % of what the profile carries."""
+    outage: str | None = optional()
+    """With --objective drain: how long the engine hangs; by default 10s."""
+    action: list[str] | None = optional(metavar="NAME")
+    """Search the settings of this output into the engine, and of what is on the way to it; can be
+    repeated, the most important first. By default those that get at least 5 % of the documents."""
+    repair: bool = typer.Option(True)
+    """Change what loses events under the profile's own tier, apart from what is tuned."""
+    dry_run: bool = flag("--dry-run")
+    """Print what the budget is enough for; measure nothing."""
     engine: EngineChoice = _ENGINE
-    run_dir: Path | None = optional(help="Folder for results; must be new or empty.")
-    resume: Path | None = optional(
-        metavar="RUN_DIR",
-        help="Resume an interrupted search, with its options and within its budget.",
-    )
-    warm_start: list[Path] | None = optional(
-        metavar="RUN_DIR",
-        help="Start with the best candidates of this earlier search and measure them anew; can be "
-        "repeated.",
-    )
-    refuse_noise: float | None = optional(
-        metavar="PERCENT",
-        min=0.1,
-        help="Exit with 5 if the baseline noise, the standard deviation of runs of the profile as "
-        "written, is above PERCENT: before candidates are measured.",
-    )
-    require_gain: bool = flag("--require-gain", help="Exit with 7 if no improvement is shown.")
-    metrics_path: Path | None = optional(
-        "--metrics-file",
-        metavar="FILE.prom",
-        dir_okay=False,
-        help="Keep metrics of the search in this file, in Prometheus' text format, for the "
-        "textfile collector of node_exporter.",
-    )
-    quiet: bool = flag("--quiet", "-q", help="Print only results and errors.")
-    verbose: bool = flag("--verbose", "-v", help="Print every stage of a trial, and its figures.")
+    run_dir: Path | None = optional()
+    """Folder for results; must be new or empty."""
+    resume: Path | None = optional(metavar="RUN_DIR")
+    """Resume an interrupted search, with its options and within its budget."""
+    warm_start: list[Path] | None = optional(metavar="RUN_DIR")
+    """Start with the best candidates of this earlier search and measure them anew; can be
+    repeated."""
+    refuse_noise: float | None = optional(metavar="PERCENT", min=0.1)
+    """Exit with 5 if the baseline noise, the standard deviation of runs of the profile as written,
+    is above PERCENT: before candidates are measured."""
+    require_gain: bool = flag("--require-gain")
+    """Exit with 7 if no improvement is shown."""
+    metrics_path: Path | None = optional("--metrics-file", metavar="FILE.prom", dir_okay=False)
+    """Keep metrics of the search in this file, in Prometheus' text format, for the textfile
+    collector of node_exporter."""
+    quiet: bool = flag("--quiet", "-q")
+    """Print only results and errors."""
+    verbose: bool = flag("--verbose", "-v")
+    """Print every stage of a trial, and its figures."""
 
 
 class Exporting(InLabs):
