@@ -211,10 +211,9 @@ def test_who_is_interrupted_while_a_run_is_told_has_that_run(
         raise Interrupted(2)
 
     monkeypatch.setattr("tuner.cli.series.say", interrupted)
-    kept: list[Series] = []
-    with pytest.raises(Interrupted):
-        last_known(stages(place(rack(1)), course(2, ARMS[:1])), kept.append)
-    assert [len(series.runs) for series in kept] == [1]
+    known, end = last_known(stages(place(rack(1)), course(2, ARMS[:1])))
+    assert isinstance(end, Interrupted)
+    assert len(known.runs) == 1
 
 
 def test_a_series_goes_from_its_runs_to_the_phases_and_keeps_what_it_knows_where_all_is_lost(

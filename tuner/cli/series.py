@@ -48,6 +48,8 @@ from tuner.search.notes import dropped
 from tuner.search.study import BASELINE, Asked, LabFacts, Note, Phase, Trial
 
 T = TypeVar("T")
+End = Unreachable | Interrupted | None
+"""What ended a series early: the loss of the engine or of the last machine, or a signal."""
 _FIRST_SHARE = 0.9
 _KEPT_NODE = "node settings: the running engine keeps its own for all that is measured"
 
@@ -254,40 +256,30 @@ def measured(
     course: Course,
     titles: Sequence[str],
     parent: Path | None = None,
-    *,
     doubts: Sequence[str] = (),
-    interrupted: Callable[[Series], None] = lambda _: None,
-) -> tuple[Series, Unreachable | None]:
-    """What a course measures in a place of its own, as `last_known` gives it.
-
-    `titles` say what each arm is.  What is known by an interrupt is left to `interrupted`.
-    """
+) -> tuple[Series, End]:
+    """What a course measures in a place of its own, as `last_known` gives it; `titles` say what
+    each arm is."""
     profiles = [arm.profile for arm in course.arms]
     with (
         open_place(wanted, profiles, parent, Verbosity.NORMAL) as place,
         working("warming up the engine") as tell,
     ):
         series = unmeasured(course, place.facts, titles, doubts)
-        return last_known(Measuring(place, course, tell).stages(series), interrupted)
+        return last_known(Measuring(place, course, tell).stages(series))
 
 
-def last_known(
-    stages: Iterable[Series], interrupted: Callable[[Series], None] = lambda _: None
-) -> tuple[Series, Unreachable | None]:
-    """The last of the stages; where the engine or the last machine is lost for good, what was known
-    before that, and the loss.  Raises Unreachable where nothing was."""
+def last_known(stages: Iterable[Series]) -> tuple[Series, End]:
+    """The last of the stages; where the engine or the last machine is lost for good, or a signal
+    ended it, what was known before that, and what ended it, which is raised where nothing was."""
     last: Series | None = None
     try:
         for series in stages:
             last = series
-    except Unreachable as lost:
+    except (Unreachable, Interrupted) as end:
         if last is None:
             raise
-        return last, lost
-    except Interrupted:
-        if last is not None:
-            interrupted(last)
-        raise
+        return last, end
     if last is None:
         raise RuntimeError("nothing was measured")
     return last, None
