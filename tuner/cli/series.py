@@ -19,18 +19,10 @@ from tuner.cli.place import Wanted, open_place
 from tuner.engines.index import MappingStyle
 from tuner.errors import Interrupted, Unreachable
 from tuner.lab.engine import stores
+from tuner.measure import sustain
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, Result, TrialPlan
 from tuner.measure.series import Arm, MeasuredProfile, Run, Series, block_order, values
-from tuner.measure.sustain import (
-    LoadTrial,
-    Sustained,
-    bounds,
-    next_load,
-    overload_of,
-    overload_plan,
-    why_not,
-)
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
 from tuner.report.figures import on
@@ -392,27 +384,28 @@ class Measuring:
         one."""
         arm, window_s = self._course.arms[0], self._course.plan.window_s
         enough_s, first = 3 * window_s, _FIRST_SHARE * (series.median_eps(arm.name, machine) or 0.0)
-        trials: list[LoadTrial] = []
-        while (load := next_load(trials, enough_s, first)) is not None:
+        trials: list[sustain.LoadTrial] = []
+        while (load := sustain.next_load(trials, enough_s, first)) is not None:
             self._tell(f"sustainable rate{on(machine)}: {eps(load)} events per second")
             outcome = yield from self._paced(arm, machine, load, TrialPlan(LEAD_S, window_s))
-            reason = why_not(outcome, arm.profile)
+            reason = sustain.why_not(outcome, arm.profile)
             say(f"{eps(load)} events per second: {reason or 'carried'}")
-            trials.append(LoadTrial(load, window_s, reason, outcome))
-        return replace(series, sustained=Sustained(bounds(trials, enough_s), tuple(trials)))
+            trials.append(sustain.LoadTrial(load, window_s, reason, outcome))
+        found = sustain.Sustained(sustain.bounds(trials, enough_s), tuple(trials))
+        return replace(series, sustained=found)
 
     def _overload(self, series: Series, machine: str) -> Generator[Asked, Trial, Series]:
         """150 % of the measured rate of the first arm, for the length of a window."""
         arm, window_s = self._course.arms[0], self._course.plan.window_s
         per_second = series.median_eps(arm.name, machine) or 0.0
-        plan = overload_plan(per_second, window_s)
+        plan = sustain.overload_plan(per_second, window_s)
         over = f"{eps(plan.over_per_second)} events per second for {plan.over_s:g} s"
         self._say(f"overload{on(machine)}: {over}")
         trial = TrialPlan(0.0, window_s, overloads=True)
         outcome = yield from self._paced(arm, machine, per_second, trial)
         if isinstance(outcome, Failure):
             return replace(series, overload=outcome)
-        return replace(series, overload=overload_of(plan, outcome))
+        return replace(series, overload=sustain.overload_of(plan, outcome))
 
     def _paced(
         self, arm: Arm, machine: str, per_second: float, plan: TrialPlan

@@ -25,6 +25,7 @@ from tuner.profile.placement import (
     ports_of,
     stream_queue,
 )
+from tuner.render import rulesets
 from tuner.render.actions import ActionGroup, deliveries, retries
 from tuner.render.document import (
     KEPT_METADATA,
@@ -40,15 +41,6 @@ from tuner.render.document import (
 )
 from tuner.render.form import WHOLE, Form, Snippet, snippets
 from tuner.render.modules import Parameters, modules, own_parameters
-from tuner.render.rulesets import (
-    counters_ruleset,
-    entrance,
-    entrances,
-    entry_ruleset,
-    lane_name,
-    local_ruleset,
-    outputs_ruleset,
-)
 from tuner.render.statements import Statement, condition, statements, templates_of
 from tuner.script.quoting import Emitted, literal, number, variable
 
@@ -245,12 +237,12 @@ def script(profile: Profile, form: Form = WHOLE) -> dict[str, object]:
     groups = (group for stream in streams for group in stream.deliveries)
     return {
         "name": profile.name,
-        "entry": entry_ruleset(profile),
+        "entry": rulesets.entry_ruleset(profile),
         "is_fragment": form.is_fragment,
         "start": snippets(profile.snippets.start, form),
         "parameters": _global(profile.global_, profile.release.rsyslog_number),
         "impstats": profile.impstats,
-        "counters_ruleset": counters_ruleset(profile),
+        "counters_ruleset": rulesets.counters_ruleset(profile),
         "limits": tuple(
             (name, own_parameters(limit)) for name, limit in profile.ratelimits.items()
         ),
@@ -267,9 +259,9 @@ def script(profile: Profile, form: Form = WHOLE) -> dict[str, object]:
         "lanes": tuple(_lanes(profile)),
         "lane_of": _lane_of(profile),
         "split_queue": _own_queue(profile, profile.name) if form.is_fragment else None,
-        "entrances": tuple(entrances(profile)),
+        "entrances": tuple(rulesets.entrances(profile)),
         "inputs": tuple(_inputs(profile)),
-        "local": local_ruleset(profile),
+        "local": rulesets.local_ruleset(profile),
         "end": snippets(profile.snippets.end, form),
     }
 
@@ -309,7 +301,7 @@ def _streams(
         elif form.is_fragment and (name is not None or profile.lanes is None):
             queue = _own_queue(profile, name or profile.name)
         yield StreamRules(
-            ruleset=outputs_ruleset(profile, name),
+            ruleset=rulesets.outputs_ruleset(profile, name),
             # Events are parsed by the parser of the ruleset that they enter.
             parser=stream.parser if name is not None or profile.lanes is None else None,
             queue=queue,
@@ -341,7 +333,7 @@ def _lanes(profile: Profile) -> Iterator[Lane]:
     files = file_names(placed) or (None,) * profile.lanes.count
     for lane, filename in enumerate(files):
         queue = placed.resolved.model_copy(update={"filename": filename})
-        yield Lane(lane_name(profile, lane), parser, queue)
+        yield Lane(rulesets.lane_name(profile, lane), parser, queue)
 
 
 def _lane_of(profile: Profile) -> Emitted | None:
@@ -361,11 +353,11 @@ def _inputs(profile: Profile) -> Iterator[InputStatement]:
         if not source.has_statement:
             continue
         if not lanes_by_port(profile, source):
-            yield _source(source, entrance(profile, source.stream, source.parser))
+            yield _source(source, rulesets.entrance(profile, source.stream, source.parser))
             continue
         for lane, port in enumerate(ports_of(profile, source)):
             listener = source.model_copy(update={"port": port})
-            yield _source(listener, lane_name(profile, lane))
+            yield _source(listener, rulesets.lane_name(profile, lane))
 
 
 def _source(source: Input, ruleset: str) -> InputStatement:
