@@ -18,18 +18,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from tuner import __version__
+from tuner import __version__, errors
 from tuner.cli.console import printable, say_what_waited
 from tuner.cli.options import Arguments, docstrings
-from tuner.errors import (
-    BadProfile,
-    BadUsage,
-    Interrupted,
-    ProgramMissing,
-    TuneError,
-    library_missing,
-    of_the_system,
-)
 from tuner.host.programs import choose_rsyslogd
 from tuner.host.signals import end_orderly, received
 
@@ -91,7 +82,9 @@ def _require_no_empty(words: list[str]) -> None:
     for before, word in pairwise(("", *words)):
         if word == "" or (word.startswith("--") and word.endswith("=")):
             name = word or (before if before.startswith("-") else "an argument")
-            raise BadUsage(f"{name} is empty, as of a variable that is not set: give it a value")
+            raise errors.BadUsage(
+                f"{name} is empty, as of a variable that is not set: give it a value"
+            )
 
 
 _WANTED = {
@@ -219,11 +212,11 @@ def _options(
     context.call_on_close(say_what_waited)
 
 
-def _lacking(error: Exception) -> ProgramMissing | None:
+def _lacking(error: Exception) -> errors.ProgramMissing | None:
     """What to install where a library is not there that not every command needs."""
     library = error.name if isinstance(error, ModuleNotFoundError) else None
     asked = next((word for word in sys.argv[1:] if word in COMMANDS), "this command")
-    return None if library is None else library_missing(library.partition(".")[0], asked)
+    return None if library is None else errors.library_missing(library.partition(".")[0], asked)
 
 
 def run() -> None:
@@ -231,18 +224,18 @@ def run() -> None:
     try:
         end_orderly()
         app()
-    except BadProfile as error:
+    except errors.BadProfile as error:
         # Each line begins with file:line:column, as editors expect it.
         typer.echo(printable(str(error)), err=True)
         sys.exit(error.exit_code)
-    except (TuneError, Interrupted) as error:
+    except (errors.TuneError, errors.Interrupted) as error:
         typer.echo(printable(f"rsyslog-tune: {error}"), err=True)
         sys.exit(error.exit_code)
     except SystemExit as end:
         # Typer ends with 2 for a usage error; 2 means "differences found" here.
         sys.exit(64 if end.code == 2 else end.code)
     except OSError as error:
-        typer.echo(printable(f"rsyslog-tune: {of_the_system(error)}"), err=True)
+        typer.echo(printable(f"rsyslog-tune: {errors.of_the_system(error)}"), err=True)
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - the one place where a bug becomes an exit code
         lacks = _lacking(error)

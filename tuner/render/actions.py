@@ -28,14 +28,8 @@ from tuner.modules.queue import (
     QueueType,
     resolve,
 )
+from tuner.profile import placement
 from tuner.profile.model import Profile
-from tuner.profile.placement import (
-    action_queue,
-    every_failover,
-    failovers,
-    retry_file,
-    working_queue,
-)
 from tuner.render.document import Step
 from tuner.render.modules import Parameters, own_parameters
 from tuner.render.statements import condition
@@ -94,7 +88,7 @@ def deliveries(
 ) -> Iterator[ActionGroup]:
     """The outputs of a stream in their order, each with those that stand in for it; `steps` are
     what the documents of each need."""
-    for leader, *standins in failovers(profile, stream):
+    for leader, *standins in placement.failovers(profile, stream):
         first, *others = (_action(profile, number) for number in (leader, *standins))
         has_ruleset = bool(others) and first.queue != _DIRECT
         names = [profile.outputs[number].name for number in (leader, *standins)]
@@ -133,7 +127,7 @@ def _retry_name(output: OmelasticsearchOutput) -> str:
 
 
 def _action(profile: Profile, number: int) -> BulkAction | LineAction:
-    output, queue = profile.outputs[number], action_queue(profile, number).resolved
+    output, queue = profile.outputs[number], placement.action_queue(profile, number).resolved
     if isinstance(output, OmelasticsearchOutput):
         return _bulk(profile, output, output.name, _retry_name(output), queue)
     parameters = {**dict(own_parameters(output)), **output.spelled()}
@@ -167,7 +161,7 @@ class Retry(NamedTuple):
 def retries(profile: Profile) -> Iterator[Retry]:
     """The retries of every output that asks for them.  Nothing stands in for what is sent again, so
     it waits where an output with a failover gives up."""
-    gives_up = {number for group in every_failover(profile) for number in group[:-1]}
+    gives_up = {number for group in placement.every_failover(profile) for number in group[:-1]}
     for number, output in profile.enumerated:
         if output.retryfailures is None:
             continue
@@ -188,8 +182,8 @@ def retries(profile: Profile) -> Iterator[Retry]:
 
 def _queues(profile: Profile, number: int) -> tuple[Queue, Queue]:
     """The queues of `retry` and `again`; their files, if any, are those of the output's queue."""
-    action = action_queue(profile, number)
-    feeding = working_queue(profile, number) if action.is_direct else action
+    action = placement.action_queue(profile, number)
+    feeding = placement.working_queue(profile, number) if action.is_direct else action
     batch, workers = feeding.batch, feeding.workers * feeding.copies
     waiting = max(_LEAST, 4 * batch)
     mark = max(_LEAST, 2 * workers * batch)
@@ -220,7 +214,7 @@ def _queue(written: Queue, name: str, parameters: dict[str, object], release: in
     if written.filename is not None:
         parameters |= {
             **written.model_dump(include=_OF_FILES),
-            "filename": retry_file(written.filename, name),
+            "filename": placement.retry_file(written.filename, name),
             "disk_queue_type": _layout(written, release),
         }
     return resolve(Queue.model_validate(parameters, by_name=True), Place.MAIN)

@@ -15,16 +15,9 @@ from tuner.modules.output import Lines
 from tuner.modules.queue import Queue
 from tuner.modules.registry import AnyOutput, Parse
 from tuner.modules.text_source import TextSource
+from tuner.profile import placement
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Global, Profile, Spread
-from tuner.profile.placement import (
-    file_names,
-    lane_queue,
-    lanes_by_port,
-    main_queue,
-    ports_of,
-    stream_queue,
-)
 from tuner.render import rulesets
 from tuner.render.actions import ActionGroup, deliveries, retries
 from tuner.render.document import (
@@ -250,7 +243,7 @@ def script(profile: Profile, form: Form = WHOLE) -> dict[str, object]:
         "tables": tuple(profile.lookup_tables.items()),
         "texts": templates_of(step for stream in streams for step in stream.statements),
         "templates": templates,
-        "main_queue": main_queue(profile).resolved,
+        "main_queue": placement.main_queue(profile).resolved,
         "streams": streams,
         # Those that have a ruleset of their own.
         "failovers": tuple(group for group in groups if group.ruleset is not None),
@@ -277,7 +270,7 @@ def _global(section: Global, release: int) -> Parameters:
 def _own_queue(profile: Profile, ruleset: str) -> Queue:
     """The main queue's parameters for a ruleset of a fragment, which leaves the host's main queue
     alone; files that several such queues have get their names."""
-    queue = main_queue(profile).resolved
+    queue = placement.main_queue(profile).resolved
     several = len(profile.streams) > 0 and queue.filename is not None
     named = {"filename": f"{queue.filename}-{ruleset}"} if several else {}
     folder = queue.spool_directory or profile.global_.work_directory
@@ -295,7 +288,7 @@ def _streams(
     for name in (*outside, *profile.streams):
         stream = profile.stream(name)
         outputs = [output for output in profile.outputs if output.stream == name]
-        placed, queue = stream_queue(profile, name), None
+        placed, queue = placement.stream_queue(profile, name), None
         if placed is not None:
             queue = placed.resolved
         elif form.is_fragment and (name is not None or profile.lanes is None):
@@ -326,11 +319,11 @@ def _needs_repair(output: AnyOutput) -> bool:
 
 
 def _lanes(profile: Profile) -> Iterator[Lane]:
-    placed = lane_queue(profile)
+    placed = placement.lane_queue(profile)
     if profile.lanes is None or placed is None:
         return
     parser = profile.parser if profile.lanes.spread is Spread.PORTS else None
-    files = file_names(placed) or (None,) * profile.lanes.count
+    files = placement.file_names(placed) or (None,) * profile.lanes.count
     for lane, filename in enumerate(files):
         queue = placed.resolved.model_copy(update={"filename": filename})
         yield Lane(rulesets.lane_name(profile, lane), parser, queue)
@@ -352,10 +345,10 @@ def _inputs(profile: Profile) -> Iterator[InputStatement]:
     for source in profile.inputs:
         if not source.has_statement:
             continue
-        if not lanes_by_port(profile, source):
+        if not placement.lanes_by_port(profile, source):
             yield _source(source, rulesets.entrance(profile, source.stream, source.parser))
             continue
-        for lane, port in enumerate(ports_of(profile, source)):
+        for lane, port in enumerate(placement.ports_of(profile, source)):
             listener = source.model_copy(update={"port": port})
             yield _source(listener, rulesets.lane_name(profile, lane))
 
