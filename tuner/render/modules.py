@@ -54,16 +54,11 @@ def modules(profile: Profile, repairs: bool, form: Form) -> tuple[Module, ...]:
     return tuple(loaded)
 
 
-def loaded_by(configuration: str) -> list[str]:
-    """The modules that a rendered configuration loads."""
-    return _LOADED.findall(configuration)
-
-
 def packages_of(configuration: str) -> dict[str, str]:
     """The packages of Debian beside rsyslog's own that a rendered configuration needs, each with
     the module or TLS driver that needs it."""
     shipped = {**every_package(), **_DRIVERS}
-    used = (*loaded_by(configuration), *_DRIVER.findall(configuration))
+    used = (*_LOADED.findall(configuration), *_DRIVER.findall(configuration))
     return {shipped[name]: name for name in used if name in shipped}
 
 

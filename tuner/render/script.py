@@ -289,6 +289,11 @@ def _streams(
         stream = profile.stream(name)
         outputs = [output for output in profile.outputs if output.stream == name]
         placed, queue = placement.stream_queue(profile, name), None
+        repaired = (
+            output.name
+            for output in outputs
+            if (output.repairs if isinstance(output, Lines) else output.mmutf8fix)
+        )
         if placed is not None:
             queue = placed.resolved
         elif form.is_fragment and (name is not None or profile.lanes is None):
@@ -298,7 +303,7 @@ def _streams(
             # Events are parsed by the parser of the ruleset that they enter.
             parser=stream.parser if name is not None or profile.lanes is None else None,
             queue=queue,
-            repaired=next((output.name for output in outputs if _needs_repair(output)), None),
+            repaired=next(repaired, None),
             kept_metadata=KEPT_METADATA if any(map(_reads_metadata, outputs)) else None,
             statements=tuple(statements(name, profile.name, stream)),
             snippets=snippets(stream.snippets, form),
@@ -312,10 +317,6 @@ def _reads_metadata(output: AnyOutput) -> bool:
     texts: list[TextSource] = [*fields_of(output)]
     texts += (output.line or ()) if isinstance(output, Lines) else ()
     return any(str(text.property).startswith(METADATA) for text in texts)
-
-
-def _needs_repair(output: AnyOutput) -> bool:
-    return output.mmutf8fix if isinstance(output, OmelasticsearchOutput) else output.repairs
 
 
 def _lanes(profile: Profile) -> Iterator[Lane]:
