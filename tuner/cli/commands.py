@@ -129,7 +129,7 @@ def command(name: str) -> Command:
     module, home = COMMANDS[name]
     usage: type[Arguments] = getattr(import_module(f"tuner.cli.usage.{module}"), _usage_of(name))
     around = typer.Typer(add_completion=False)
-    around.callback()(_nothing)
+    around.callback()(lambda: None)
     if parts := [part for part in vars(usage).values() if isinstance(part, type)]:
         group = typer.Typer(no_args_is_help=True, help=usage.says())
         around.add_typer(group, name=name)
@@ -170,10 +170,6 @@ def _given(context: typer.Context) -> dict[str, str]:
             is_option = parameter.param_type_name == "option"
             given[parameter.name or ""] = parameter.opts[0] if is_option else "the profile"
     return given
-
-
-def _nothing() -> None:
-    """Stands for a command that is not imported yet."""
 
 
 _EXIT_CODES = (
