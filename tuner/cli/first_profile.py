@@ -74,12 +74,6 @@ class _Original:
         """What is kept beside the profile, by whole paths; None where nothing is."""
         return [(str(path.absolute()), text) for path, text in self.copies.items()] or None
 
-    @property
-    def files(self) -> list[str]:
-        """The files that the profile stands on."""
-        read = () if self.read is None else self.read.sources
-        return [str(path) for path in (*self.copies, *read)]
-
 
 def import_(options: ImportArguments) -> None:
     """Carry out `rsyslog-tune import`."""
@@ -102,7 +96,7 @@ def import_(options: ImportArguments) -> None:
         "schema": 2,
         "profile": None if profile is None else str(profile),
         "text": text,
-        "files": original.files,
+        "files": [*map(str, original.copies), *(original.read.sources if original.read else ())],
         "rsyslogd": {"accepted": verdict.passed, "remark": verdict.remark},
         **tunable,
     }

@@ -220,7 +220,8 @@ class SideBySide:
                 case Trial():
                     yield happening
                 case LostTrial(asked=asked, reason=reason):
-                    run = f"{_name(asked)} was lost on {asked.machine}"
+                    block = "" if asked.pair is None else f", block {asked.pair}"
+                    run = f"{asked.why}{block} was lost on {asked.machine}"
                     say(f"{run}: {reason}; it does not count and is measured again")
                     yield asked.machine
                 case DroppedMachine(machine=machine):
@@ -237,10 +238,6 @@ class SideBySide:
         for arm in block_order(shuffled, self._last[machine]):
             yield from self.run(self._course.run_of(arm, block, machine))
             self._last[machine] = arm
-
-
-def _name(asked: Asked) -> str:
-    return asked.why if asked.pair is None else f"{asked.why}, block {asked.pair}"
 
 
 def measured(
