@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tuner.measure.freshness import Arrivals, weighted_percentiles
 from tuner.measure.measurement import Percentiles
-from tuner.measure.paced import Arrivals, weighted_percentiles
 
 # Blocks of ten events each, due once a second.
 DUE = {number: float(number) / 10 for number in range(0, 100, 10)}

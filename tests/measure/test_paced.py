@@ -23,12 +23,17 @@ from tuner.measure.measurement import (
     DoubtKind,
     Failure,
     FailureKind,
+    Measurement,
+    Outcome,
     PacedMeasurement,
     QueueHigh,
     StageClock,
+    TrialPlan,
 )
 from tuner.measure.paced import Pacing, run_paced
+from tuner.measure.trial import run_trial
 from tuner.modules.pstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
+from tuner.profile.objective import Objective
 
 RATE, LASTS_S, BEHIND_S = 1000.0, 12.0, 0.2
 JUDGED = 2.0, 10.0
@@ -56,20 +61,31 @@ class Paced(Course):
         return self.takes * RATE * max(0.0, at_s - BEHIND_S - self.slow_outside * slow_s)
 
     def outcome(self) -> PacedMeasurement | Failure:
+        lab = self.lab()
+        return run_paced(lab, small(self.wants), PACING, "t1", self.told.append)
+
+    def scored(self, plan: TrialPlan) -> Outcome:
+        """A trial of a search at that rate."""
+        return run_trial(self.lab(), small(self.wants), plan, "t1", self.told.append)
+
+    def lab(self) -> Lab:
         script = self.script
         self.sent = RATE * LASTS_S
         script.sent = lambda at_s: RATE * min(at_s, LASTS_S)
         script.indexed = lambda at_s: min(self.sent - self.loses, self.indexed(at_s))
-        for module in ("watch", "settle", "trial", "paced"):
+        for module in ("watch", "settle", "trial", "freshness"):
             self.patch.setattr(f"tuner.measure.{module}.time", script)
         self.patch.setattr("tuner.host.process.time", script)
         clock = partial(StageClock, clock=script.monotonic)
         self.patch.setattr("tuner.measure.trial.StageClock", clock)
         self.patch.setattr("tuner.measure.trial.pipeline", self.pipeline)
-        self.patch.setattr("tuner.measure.paced.Flood", self.traffic)
+        for module in ("paced", "trial"):
+            self.patch.setattr(f"tuner.measure.{module}.Flood", self.traffic)
+        self.patch.setattr("tuner.measure.watch.refreshing", self.refreshing)
         self.patch.setattr("tuner.measure.watch.counters_now", lambda *_: self.counters())
         engine = SimpleNamespace(
-            stand_in=None, check_delivery=counted(script), facts=SimpleNamespace(processors=2),
+            stand_in=None, check_delivery=counted(script),
+            facts=SimpleNamespace(processors=2, data_nodes=1),
             sampled=lambda *_: (),
             refresh_s=lambda _: self.refreshes_s, tells_apart=lambda _: True,
             refreshes=lambda *_: self.round(), searchable=self.searchable, turns=tuple,
@@ -78,8 +94,7 @@ class Paced(Course):
             client=Engine(script), loss=script.loss, engine=engine, check=lambda: None,
             loads=lambda: ("a load host",) * self.senders, is_ours=self.is_ours, is_here=False,
         )  # fmt: skip
-        profile = small(self.wants)
-        return run_paced(cast(Lab, lab), profile, PACING, "t1", self.told.append)
+        return cast(Lab, lab)
 
     def round(self) -> int:
         """How many refreshes there were."""
@@ -150,6 +165,29 @@ def test_freshness_is_from_when_an_event_was_due_until_a_search_finds_it(course:
     # After each refresh once, and no more often, by blocks of what is due in a tenth of a second.
     assert len(course.looked) < LASTS_S + 6
     assert course.widths == {RATE / 10}
+
+
+FRESH = TrialPlan(2.0, 4.0, objective=Objective.FRESHNESS, offered=RATE)
+
+
+@pytest.mark.parametrize("interval_s", [1.0, 6.0])
+def test_a_trial_for_freshness_has_an_interval_between_refreshes_and_none_of_ours(
+    course: Paced, interval_s: float
+) -> None:
+    course.refreshes_s = interval_s
+    run = course.scored(FRESH)
+    assert isinstance(run, Measurement), run
+    assert run.window_s == pytest.approx(max(4.0, interval_s), abs=0.3)
+    assert run.fresh_p99_s == pytest.approx(BEHIND_S + interval_s, abs=0.4)
+    assert run.figure == run.fresh_p99_s
+    assert (run.delivery.exact, run.doubts) == (True, ())
+
+
+def test_a_trial_whose_events_no_search_can_find_has_no_number(course: Paced) -> None:
+    course.refreshes_s = None
+    outcome = course.scored(FRESH)
+    assert isinstance(outcome, Failure)
+    assert "its index is never refreshed" in outcome.reason
 
 
 def test_an_event_is_found_when_the_search_is_over(course: Paced) -> None:

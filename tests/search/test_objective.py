@@ -7,16 +7,25 @@ from dataclasses import replace
 import pytest
 
 from tests.measure.factory import measured
-from tests.search.simulated import ASKED, START_S, WORKERS, World, changed, setup
+from tests.search.simulated import (
+    ASKED,
+    START_S,
+    WORKERS,
+    World,
+    by_workers,
+    changed,
+    setup,
+    workers_in,
+)
 from tests.search.test_judge import pair
 from tuner.measure.measurement import Failure, Measurement, TrialPlan
-from tuner.measure.objective import Objective
 from tuner.measure.trial import for_objective
+from tuner.profile.objective import FigureBound, Objective
 from tuner.report.first_screen import sentence
 from tuner.report.result import analyse
 from tuner.search.runner import Runner
 from tuner.search.search import Search
-from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
+from tuner.search.study import BASELINE, Asked, Ending, Phase, Study, Trial
 from tuner.search.verdict import Claim, judge
 
 BEST = ((WORKERS, 4),)
@@ -24,13 +33,14 @@ RATE = 20_000.0
 FIGURES = {
     Objective.CPU: "shipper_cpu_us", Objective.DISK: "store_bytes",
     Objective.MEMORY: "shipper_rss_bytes", Objective.DRAIN: "window_s",
+    Objective.FRESHNESS: "fresh_p99_s",
 }  # fmt: skip
 OUTAGE_S = 10.0
 
 
 def run(objective: Objective, factor: float, number: int, eps: float = RATE) -> Measurement:
     """A run whose figure is that many times the usual one, give or take 1 %."""
-    made = replace(measured(eps), objective=objective, engine_cpu_us=0.0)
+    made = replace(measured(eps), objective=objective, engine_cpu_us=0.0, fresh_p99_s=5.0)
     varied = factor * (1 + 0.01 * ((7 * number) % 5 - 2) / 2)
     name = FIGURES[objective]
     return replace(made, **{name: type(getattr(made, name))(getattr(made, name) * 1000 * varied)})
@@ -69,6 +79,10 @@ def test_a_rate_alone_is_no_gain_in_another_figure() -> None:
     [
         (Objective.CPU, "-20 % CPU per event of rsyslogd and the engine at 20,000 events per sec"),
         (Objective.DISK, "-20 % disk per event after merges: "),
+        (
+            Objective.FRESHNESS,
+            "-20 % time until 99 % of the events are searchable at 20,000 events",
+        ),
         (Objective.MEMORY, "-20 % peak memory of rsyslogd at 20,000 events per second: "),
         (
             Objective.DRAIN,
@@ -87,6 +101,57 @@ def test_what_got_worse_stands_in_the_headline() -> None:
     told = sentence(analyse(study_of(Objective.DISK, 0.5, eps=RATE / 2)))
     assert "-50 % disk per event" in told
     assert "It costs: events per second, steady window -50 %" in told
+
+
+def bounded(factor: float, change: float, eps: float = 2 * RATE) -> Study:
+    """A search for events per second whose winner has that many times the disk."""
+    pairs = [
+        pair(
+            number,
+            replace(run(Objective.DISK, 1.0, number), objective=Objective.EPS),
+            replace(run(Objective.DISK, factor, number + 1, eps), objective=Objective.EPS),
+            BEST,
+        )
+        for number in range(1, 9)
+    ]
+    options = replace(ASKED.options, at_least=(FigureBound(Objective.DISK, change),))
+    header = replace(ASKED, options=options, engine="Elasticsearch 8.19.0")
+    return Study(header, tuple(side for both in pairs for side in both), Ending.FINISHED)
+
+
+def test_a_gain_that_does_not_keep_another_figure_is_none() -> None:
+    """The whole interval must keep it: 20 % less is not shown by -20 %, give or take 1 %."""
+    kept, missed, close = (judge(bounded(factor, -0.2)) for factor in (0.7, 0.95, 0.8))
+    assert (kept.claim, kept.missed) == (Claim.IMPROVED, ())
+    assert (missed.claim, missed.changes) == (Claim.NOT_SHOWN, BASELINE)
+    assert close.claim is Claim.NOT_SHOWN
+    told = sentence(analyse(bounded(0.95, -0.2)))
+    assert "No improvement was shown: disk per event after merges -4.9 % (95 % sure of" in told
+    assert "--at-least asks for disk=-20%" in told
+
+
+def test_a_loss_that_is_allowed_is_kept_and_one_beyond_it_is_not() -> None:
+    allowed, beyond = judge(bounded(1.05, 0.1)), judge(bounded(1.2, 0.1))
+    assert (allowed.claim, beyond.claim) == (Claim.IMPROVED, Claim.NOT_SHOWN)
+
+
+def adds_disk(asked: Asked, made: Measurement) -> Measurement:
+    many = workers_in(dict(asked.changes)) > 2
+    return replace(made, store_bytes=made.store_bytes * (2 if many else 1))
+
+
+@pytest.mark.parametrize("strategy", ["default", "random"])
+@pytest.mark.parametrize(("at_least", "most"), [((), 16), ((FigureBound(Objective.DISK, 0.1),), 2)])
+def test_a_climb_knows_which_points_keep_another_figure(
+    at_least: tuple[FigureBound, ...], most: int, strategy: str
+) -> None:
+    """More workers are faster, and more than two take twice the disk."""
+    world = World(START_S, rate=by_workers(0.3), adds=adds_disk)
+    search = Search(Runner(changed(setup(world, name=strategy), at_least=at_least)))
+    trials = [step for step in search.run() if isinstance(step, Trial)]
+    (winner,) = {trial.changes for trial in trials if trial.phase is Phase.CONFIRM} - {BASELINE}
+    assert 2 <= workers_in(dict(winner)) <= most
+    assert at_least or workers_in(dict(winner)) > 2
 
 
 def test_trials_are_made_for_it_at_a_rate_that_both_sides_have() -> None:

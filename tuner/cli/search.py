@@ -3,6 +3,7 @@ which tells what a search found again, from its journal alone."""
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -38,14 +39,14 @@ from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, Lo
 from tuner.lab.check import require_bases_taken
 from tuner.lint.load import snippets_of
 from tuner.lint.repairs import repairs
-from tuner.measure.objective import Objective
 from tuner.profile.model import Profile
+from tuner.profile.objective import FigureBound, Objective
 from tuner.report.markdown import report_markdown
 from tuner.report.metrics import Gauges
 from tuner.report.result import analyse
 from tuner.report.search_report import next_command, outcome_blocks, report_json, search_report
 from tuner.report.traffic import shares_of_actions
-from tuner.search.budget import smallest_budget_s
+from tuner.search.budget import aside_s, smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.notes import bought, ranked
 from tuner.search.study import OUTAGE_S, Ending, Options
@@ -86,13 +87,15 @@ def search(options: SearchArguments) -> None:
         options.repair,
         None if noise is None else noise / 100,
         tuple(options.action or ()),
-        options.objective,
+        options.objective or loaded.profile.search.objective,
         options.rate,
         OUTAGE_S if options.outage is None else duration_s(options.outage),
+        tuple(map(_bound, options.at_least or ())),
+        options.front,
     )
     _require_shown(asked, options)
     loaded = replace(loaded, profile=asked_to_tune(loaded.profile, asked.actions))
-    budget_s = _affordable(options.budget, engine)
+    budget_s = _affordable(options.budget, engine, asked)
     require_runnable(Wanted(engine, asked.url, on_cluster=options.cluster), [loaded.profile])
     require_bases_taken([loaded.profile], runs_here=False)
     searchable(loaded.profile, asked)
@@ -109,18 +112,52 @@ def search(options: SearchArguments) -> None:
     _conclude(session, directory, options)
 
 
+_BOUND = re.compile(r"(\w+)=([+-]?\d+(?:\.\d+)?)\s*%")
+_IN_EVERY_RUN = (Objective.EPS, Objective.CPU, Objective.DISK, Objective.MEMORY)
+
+
+def _bound(text: str) -> FigureBound:
+    """What a gain must keep of another figure: `disk=-20%`."""
+    match, names = _BOUND.fullmatch(text), {objective.value: objective for objective in Objective}
+    if match is None or match[1] not in names or float(match[2]) <= -100:
+        raise BadUsage(
+            f"--at-least {text}: write a figure and how much it must change, such as disk=-20% or "
+            "eps=-5%"
+        )
+    return FigureBound(names[match[1]], float(match[2]) / 100)
+
+
 def _require_shown(asked: Options, options: SearchArguments) -> None:
     """Raise BadUsage where nothing would show the objective, or an option would not be used."""
-    is_drain = asked.objective is Objective.DRAIN
+    is_drain, at_rate = asked.objective is Objective.DRAIN, asked.objective.facts.at_rate
     if is_drain and asked.url is not None:
         raise BadUsage("--objective drain lets the engine hang: leave --elasticsearch out")
     if options.outage is not None and not is_drain:
         raise BadUsage("--outage goes with --objective drain")
-    if asked.objective is Objective.DISK and asked.engine == EngineChoice.SINK.value:
-        raise BadUsage("--objective disk needs an engine: the sink stores nothing")
-    if asked.rate is not None and not asked.objective.facts.at_rate:
+    if asked.rate is not None and not at_rate:
         names = " and ".join(objective.value for objective in Objective if objective.facts.at_rate)
         raise BadUsage(f"--rate goes with --objective {names}: the others are measured at any rate")
+    _require_stored(asked, asked.objective, f"--objective {asked.objective.value}")
+    beside = [(f"--at-least {bound}", bound.objective) for bound in asked.at_least]
+    if asked.front is not None:
+        beside.append((f"--front {asked.front.value}", asked.front))
+    for option, figure in beside:
+        _require_stored(asked, figure, option)
+        if figure is asked.objective:
+            raise BadUsage(f"{option} is about what the search makes better by itself")
+        if figure not in _IN_EVERY_RUN:
+            names = ", ".join(objective.value for objective in _IN_EVERY_RUN)
+            raise BadUsage(f"{option}: not every run shows that; use one of {names}")
+        if figure is Objective.EPS and at_rate:
+            raise BadUsage(
+                f"{option}: with --objective {asked.objective.value} all rates are equal"
+            )
+
+
+def _require_stored(asked: Options, figure: Objective, option: str) -> None:
+    """Raise BadUsage for what the sink, which stores nothing, does not show."""
+    if asked.engine == EngineChoice.SINK.value and figure in {Objective.DISK, Objective.FRESHNESS}:
+        raise BadUsage(f"{option} needs an engine: the sink stores nothing")
 
 
 def _show_plan(profile: Profile, asked: Options, budget_s: float, options: SearchArguments) -> None:
@@ -129,7 +166,8 @@ def _show_plan(profile: Profile, asked: Options, budget_s: float, options: Searc
     profile = profile.tuning_by(dict(shares))
     turned = searchable(profile, asked, dict(shares))
     lines = [*shares_of_actions(profile, shares)]
-    lines += bought(budget_s, pace_of(options.engine), profile, turned)
+    aside = aside_s(budget_s, has_front=asked.front is not None)
+    lines += bought(budget_s, pace_of(options.engine), profile, turned, aside_s=aside)
     if options.cluster:
         lines.append("this is for one machine; those of the cluster share the trials and the pairs")
     mended = repairs(profile) if asked.repairs else ()
@@ -147,14 +185,13 @@ def _show_plan(profile: Profile, asked: Options, budget_s: float, options: Searc
     print_result(options.output, "search plan", fields, "\n".join(details))
 
 
-def _affordable(budget: str, engine: EngineChoice) -> float:
+def _affordable(budget: str, engine: EngineChoice, asked: Options) -> float:
     budget_s = duration_s(budget)
-    smallest = smallest_budget_s(pace_of(engine))
+    has_front = asked.front is not None
+    smallest = smallest_budget_s(pace_of(engine), has_front=has_front)
+    purpose = f"a search and six pairs{', and a front' * has_front}"
     if budget_s < smallest:
-        raise BadUsage(
-            f"--budget {budget} is too small for a search and six pairs: "
-            f"use {smallest:.0f}s or more"
-        )
+        raise BadUsage(f"--budget {budget} is too small for {purpose}: use {smallest:.0f}s or more")
     return budget_s
 
 

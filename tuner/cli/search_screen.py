@@ -25,9 +25,9 @@ from tuner.cli.console import Verbosity, is_live, printable, stderr
 from tuner.host.signals import unbroken
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Failure, Measurement, PacedMeasurement
-from tuner.measure.objective import Objective
 from tuner.measure.paired import Comparison
 from tuner.profile.model import Profile
+from tuner.profile.objective import Objective
 from tuner.profile.schema import full_name, names_in
 from tuner.report.figures import (
     STEADY,
@@ -249,6 +249,7 @@ _PHASES = {
     Phase.CHECK: "checking at a fixed rate",
     Phase.CONFIRM: "confirming",
     Phase.RECIPE: "comparing with the recipe",
+    Phase.FRONT: "confirming the front",
     Phase.EFFECTS: "what each change gives",
 }
 _LABEL = 12

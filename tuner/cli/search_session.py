@@ -36,7 +36,7 @@ from tuner.report.metrics import of_intent, of_trials
 from tuner.report.traffic import shares_of_actions
 from tuner.schema.numerals import seconds
 from tuner.script.secrets import recordable, recordable_profile
-from tuner.search.budget import Pace
+from tuner.search.budget import Pace, aside_s
 from tuner.search.farm import AND, Candidates, MeasuringPlace, Setup
 from tuner.search.journal import Began, Ended, Intent, Journal, journal, record_of, reopened
 from tuner.search.notes import bought, in_lab, repairs_made
@@ -316,7 +316,8 @@ def run_session(
     plan: tuple[str, ...] = ()
     if job.record is None:
         machines = len(place.farm(lambda _asked, _stage: None).machines)
-        plan = tuple(bought(job.budget_s, job.pace, profile, turned, machines))
+        aside = aside_s(job.budget_s, has_front=job.options.front is not None)
+        plan = tuple(bought(job.budget_s, job.pace, profile, turned, machines, aside))
         lines += plan
         if job.repairs:
             lines.append(repairs_made(profile, job.repairs))

@@ -11,9 +11,9 @@ from enum import Enum
 from tuner.engine.numbering import NAMED
 from tuner.lab.written import WrittenFile
 from tuner.measure.bottleneck import Diagnosis
-from tuner.measure.objective import Objective
 from tuner.measure.speed import Speed
 from tuner.measure.stages import Effective
+from tuner.profile.objective import Objective
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,8 @@ class Measurement(RunFigures):
     did not end).  `deferred_cpu_us` is the engine's CPU for work that it put off.  `store_bytes` is
     the size of the primaries after all that; `files` tells of the files that outputs wrote, where
     they were read.  The engine indexed so many `copies` of each document.  It was measured for the
-    `objective`.
+    `objective`; `fresh_p99_s` is when 99 % of the events were searchable, counted from when each
+    was due, where it was measured for that.
     """
 
     eps_se: float
@@ -301,11 +302,16 @@ class Measurement(RunFigures):
     files: tuple[WrittenFile, ...] = ()
     copies: int = 1
     objective: Objective = Objective.EPS
+    fresh_p99_s: float | None = None
 
     @property
     def figure(self) -> float:
         """What the objective counts."""
-        return float(getattr(self, self.objective.facts.figure))
+        return self.figure_of(self.objective)
+
+    def figure_of(self, objective: Objective) -> float:
+        """What an objective counts, which may be another one than it was measured for."""
+        return float(getattr(self, objective.facts.figure))
 
     @property
     def score(self) -> float:

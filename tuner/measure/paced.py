@@ -6,25 +6,23 @@ Here queues, disk assistance and freshness show, which saturation does not judge
 from __future__ import annotations
 
 import stat
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from tuner.engine.probe import SILENCE_S
 from tuner.flood.flood import Flood
 from tuner.flood.pace import Schedule, Timeline
 from tuner.flood.spec import FloodProgress
 from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
+from tuner.measure.freshness import Freshness
 from tuner.measure.measurement import (
     Failure,
     PacedMeasurement,
-    Percentiles,
     QueueHigh,
     StageClock,
     TracePoint,
@@ -36,59 +34,13 @@ from tuner.measure.speed import speed_of
 from tuner.measure.stages import Effective, effective
 from tuner.measure.summary import end_doubts, failure_of, machine_doubts, pace_doubts
 from tuner.measure.trial import Tell, finish, in_pipeline
-from tuner.measure.watch import POLL_S, Watch
+from tuner.measure.watch import Watch
 from tuner.measure.window import Poll
 from tuner.profile.model import Profile
 from tuner.profile.placement import file_names, queues
 from tuner.render.actions import retries
 
-BLOCK_S = 0.1
-_REFRESH_GRACE_S = 3.0
 _TRACE_S = 0.5
-
-
-class Arrivals:
-    """Collects when blocks of events were found, in monotonic seconds."""
-
-    def __init__(self) -> None:
-        self._found: dict[int, int] = {}
-        self._times: list[tuple[int, int, float]] = []
-
-    @property
-    def found(self) -> int:
-        """Events found so far."""
-        return sum(self._found.values())
-
-    def add(self, at_s: float, blocks: Mapping[int, int]) -> None:
-        """Note what a search that was over at `at_s` found: events by the first number of their
-        block."""
-        for first, count in blocks.items():
-            new = count - self._found.get(first, 0)
-            if new > 0:
-                self._times.append((first, new, at_s))
-                self._found[first] = count
-
-    def freshness_s(self, intended_s: Mapping[int, float]) -> Percentiles | None:
-        """Percentiles over the events of the blocks in `intended_s`, which says when the first of
-        each block was due; None when none of them was found."""
-        late = [
-            (at_s - intended_s[first], count)
-            for first, count, at_s in self._times
-            if first in intended_s
-        ]
-        return weighted_percentiles(late)
-
-
-def weighted_percentiles(values: list[tuple[float, int]]) -> Percentiles | None:
-    """Percentiles of values that each stand for so many events: the smallest value that at least
-    that share of the events does not exceed.  None without values."""
-    if not values:
-        return None
-    figures, counts = np.array(values).T
-    shares = (0.50, 0.95, 0.99, 1.0)
-    return Percentiles(
-        *np.quantile(figures, shares, weights=counts, method="inverted_cdf").tolist()
-    )
 
 
 @dataclass(frozen=True)
@@ -115,28 +67,21 @@ class _Paced:
     """The course of one open-loop trial."""
 
     def __init__(self, pipe: Pipeline, pacing: Pacing, stages: StageClock) -> None:
-        lab, profile = self._lab, self._profile = pipe.lab, pipe.profile
+        self._lab, self._profile = pipe.lab, pipe.profile
         self._pipe, self._pacing, self._stages = pipe, pacing, stages
-        self._interval_s = lab.engine.refresh_s(profile.measured)
         judged_s = pacing.judged_to_s - pacing.judged_from_s
         due = pacing.schedule.due(pacing.judged_to_s) - pacing.schedule.due(pacing.judged_from_s)
-        self._width = max(1, round(BLOCK_S * due / judged_s / max(1, len(lab.loads()))))
-        self._arrivals = Arrivals()
-        self._output = pipe.expectation.first_sure
-        self._run = ""
-        self._refreshes: int | None = None
+        self._freshness = Freshness(pipe, due / judged_s)
         self._spooled = 0
         queues_of_retries = [
-            queue for retry in retries(profile) for queue in (retry.queue, retry.again_queue)
+            queue for retry in retries(pipe.profile) for queue in (retry.queue, retry.again_queue)
         ]
-        self._files = [name for queue in queues(profile) for name in file_names(queue)]
+        self._files = [name for queue in queues(pipe.profile) for name in file_names(queue)]
         self._files += [queue.filename for queue in queues_of_retries if queue.filename is not None]
 
     def measure(self) -> PacedMeasurement | Failure:
         """Send by the schedule and account for every event."""
-        spec = self._pipe.spec
-        self._run = spec.stamped_run
-        with Flood(spec, self._lab.loads()) as flood:
+        with Flood(self._pipe.spec, self._lab.loads()) as flood:
             watch = Watch(self._pipe, flood)
             flood.follow(self._pacing.schedule)
             self._stages.begin(TrialPart.WARM_UP, "sending")
@@ -155,7 +100,7 @@ class _Paced:
             if timeline is None:
                 raise AssertionError("a flood that follows a schedule has a timeline")
             self._stages.begin(TrialPart.DRAIN, "waiting until all is searchable")
-            self._await_found(watch, final)
+            self._freshness.await_all(watch, final)
             settled = settle(watch, final.events)
             if (loss := watch.loss()) is not None:
                 return loss_of(loss, settled.delivery)
@@ -163,54 +108,10 @@ class _Paced:
             window = Window(before, after, judged, (), settled.snapshots)
             return self._summarised((*lead, *judged, *tail), window, timeline, final, settled)
 
-    @property
-    def _shows(self) -> bool:
-        """Whether it can be seen what a search finds."""
-        tells = self._output is not None and self._lab.engine.tells_apart(self._profile)
-        return self._interval_s is not None and tells
-
-    def _look(self, _samples: Sequence[Poll]) -> None:
+    def _look(self, samples: Sequence[Poll]) -> None:
         """Note what is searchable and what is on disk."""
         self._spooled = max(self._spooled, _spool_bytes(self._pipe.stats.parent, self._files))
-        if not self._shows:
-            return
-        engine, pattern = self._lab.engine, self._pipe.pattern
-        refreshes = engine.refreshes(pattern, SILENCE_S)
-        if refreshes is None or refreshes != self._refreshes:
-            self._refreshes = refreshes
-            blocks = engine.searchable(pattern, self._run, self._output or 0, self._width)
-            self._arrivals.add(time.monotonic(), blocks)
-
-    def _await_found(self, watch: Watch, final: FloodProgress) -> None:
-        """Look on until everything is found, or nothing more is to be expected."""
-        patience_s = watch.stall_s + (self._interval_s or 0.0) + _REFRESH_GRACE_S
-        moved_at, state, limit = time.monotonic(), (-1, -1), watch.limit()
-        expected = 0
-        if self._shows and self._output is not None:
-            expected = int(self._pipe.expectation.of_events(self._output, final.events).sum())
-        while self._arrivals.found < expected:
-            missing = expected - self._arrivals.found
-            limit.require_time(f"{missing} of {expected} documents are still not found")
-            watch.pipe.rsyslogd.check()
-            self._look(())
-            latest = (watch.indexed(), self._arrivals.found)
-            if latest != state:
-                moved_at, state = time.monotonic(), latest
-            if time.monotonic() - moved_at > patience_s:
-                return
-            time.sleep(POLL_S)
-
-    def _freshness_s(self, timeline: Timeline, final: FloodProgress) -> Percentiles | None:
-        """Of the blocks of the judged part, by when the first event of each was due."""
-        schedule = self._pacing.schedule
-        first = schedule.due(self._pacing.judged_from_s)
-        last = min(final.sent, schedule.due(self._pacing.judged_to_s))
-        begin = -(-first // self._width) * self._width
-        numbers = range(begin, last, self._width)
-        freshness = self._arrivals.freshness_s(
-            {number: timeline.intended_s(number) for number in numbers}
-        )
-        return freshness and replace(freshness, error_s=timeline.error_s)
+        self._freshness.look(samples)
 
     def _summarised(
         self,
@@ -239,7 +140,9 @@ class _Paced:
             max_late_s=punctuality.max_late_s if punctuality is not None else 0.0,
             pace_kept=punctuality is None or punctuality.kept,
             blocked_s=final.blocked_seconds,
-            freshness_s=self._freshness_s(timeline, final),
+            freshness_s=self._freshness.of(
+                timeline, self._pacing.judged_from_s, self._pacing.judged_to_s, final
+            ),
             queues=_queues(settled, used),
             spool_bytes=self._spooled,
             delivery=settled.delivery,

@@ -21,6 +21,7 @@ from tuner.measure.measurement import (
     FailureKind,
     Measurement,
     Outcome,
+    Percentiles,
 )
 from tuner.measure.settle import Settled
 from tuner.measure.speed import speed_of
@@ -60,7 +61,8 @@ class Observed:
     """Everything a trial saw: the window, how the flood ended, and the delivery check.
 
     `begun_cpu_ms` is the engine's CPU so far when the flood began (None for a sink, which puts
-    nothing off), `carried_over` what the engine still did for others at that time.
+    nothing off), `carried_over` what the engine still did for others at that time, `fresh` how long
+    events took until they were found, where that was looked at.
     """
 
     window: Window
@@ -69,6 +71,7 @@ class Observed:
     begun_cpu_ms: int | None
     carried_over: str | None = None
     files: tuple[WrittenFile, ...] = ()
+    fresh: Percentiles | None = None
 
 
 def summarise(observed: Observed, lab: Lab, profile: Profile) -> Outcome:
@@ -119,6 +122,7 @@ def summarise(observed: Observed, lab: Lab, profile: Profile) -> Outcome:
         files=observed.files,
         speed=speed_of(growth.probe),
         copies=min(wanted, lab.engine.facts.data_nodes),
+        fresh_p99_s=None if observed.fresh is None else observed.fresh.p99,
     )
 
 

@@ -24,6 +24,7 @@ from tuner.lab.nodes import NodeRefused
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lab.written import written_files
 from tuner.measure.counters import Window
+from tuner.measure.freshness import Freshness
 from tuner.measure.measurement import (
     DoubtKind,
     Failure,
@@ -42,6 +43,7 @@ from tuner.measure.summary import Observed, summarise
 from tuner.measure.watch import NodeLost, Stalled, Watch, saturate
 from tuner.measure.window import MARK_S, Mark, Poll, is_flat, is_losing, steadiness
 from tuner.profile.model import Profile
+from tuner.profile.objective import Objective
 from tuner.profile.placement import backlog_marks
 
 _FINISH_S = 10.0
@@ -109,7 +111,8 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
     stores = lab.engine.stand_in is None
     begun_cpu_ms = node_counters(client, SILENCE_S).cpu_ms if stores else None
     with Flood(pipe.spec, lab.loads()) as flood:
-        watch, steering = Watch(pipe, flood), _steering(flood, profile, plan)
+        watch, freshness = Watch(pipe, flood), _freshness(pipe, plan)
+        steering = _steering(flood, profile, plan, freshness)
         try:
             stages.begin(TrialPart.WARM_UP, "warm-up")
             usual = watch.follow(plan.warm_up_s, steering)
@@ -125,12 +128,16 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
                 if plan.outage_s
                 else _window(watch, plan, steering, sampler, stages)
             )
-            paying = watch.refresh(steering)
+            # A refresh of ours would show events before those of the engine do.
+            paying = watch.refresh(steering) if freshness is None else ()
             after = watch.counters()
             stages.begin(TrialPart.DRAIN, "drain")
+            timeline = None if freshness is None else flood.timeline()
             final = finish(watch)
             if isinstance(final, Failure):
                 return final
+            if freshness is not None:
+                freshness.await_all(watch, final)
             sampled = None if sampler is None else sampler.latency()
             merges_s = _MERGES_S if plan.awaits_counters else _MERGES_OF_A_SEARCH_S
             settled = settle(
@@ -155,48 +162,71 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
             begun_cpu_ms=begun_cpu_ms,
             carried_over=carried,
             files=written_files(profile, written) if plan.reads_files else (),
+            fresh=None if freshness is None else freshness.between(samples, timeline, final),
         )
         outcome = summarise(observed, lab, profile)
         return outcome if isinstance(outcome, Failure) else for_objective(outcome, plan)
 
 
 _CARRIED = 0.95
-# A window that lasts until a backlog is gone begins fast and ends when it ends.
-_AFTER_OUTAGE = {
-    DoubtKind.SENDER_LIMITED, DoubtKind.UNSTEADY, DoubtKind.FEW_SAMPLES, DoubtKind.SHORT_WINDOW,
-    DoubtKind.PACE_MISSED,
+# What a window at a rate of ours brings with it: one that lasts until a backlog is gone begins fast
+# and ends when it ends, and one interval between refreshes shows how long events wait.
+_EXPECTED = {
+    Objective.DRAIN: {
+        DoubtKind.SENDER_LIMITED, DoubtKind.UNSTEADY, DoubtKind.FEW_SAMPLES, DoubtKind.SHORT_WINDOW,
+        DoubtKind.PACE_MISSED,
+    },
+    Objective.FRESHNESS: {DoubtKind.SENDER_LIMITED, DoubtKind.SHORT_WINDOW},
 }  # fmt: skip
 
 
 def for_objective(run: Measurement, plan: TrialPlan) -> Outcome:
     """The measurement as one of what its plan was for; a failure where it did not carry what was
-    offered.  A rate of ours limits the sender, which is then no doubt."""
-    made = replace(run, objective=plan.objective)
+    offered, or none of it was found."""
+    objective = plan.objective
+    made = replace(run, objective=objective)
     if plan.offered is None:
         return made
     if run.eps < _CARRIED * plan.offered:
         reason = f"it carries {run.eps:,.0f} of {plan.offered:,.0f} events per second"
         failure = Failure.of(FailureKind.GUARDRAIL, reason, run.delivery)
         return replace(failure, verdict=run.verdict)
-    expected = _AFTER_OUTAGE if plan.outage_s else {DoubtKind.SENDER_LIMITED}
+    if objective is Objective.FRESHNESS and run.fresh_p99_s is None:
+        return Failure.of(FailureKind.STALLED, "no search found its events", run.delivery)
+    expected = _EXPECTED.get(objective, {DoubtKind.SENDER_LIMITED})
     doubts = (doubt for doubt in run.doubts if doubt.kind not in expected)
     return replace(made, doubts=tuple(doubts))
 
 
-def _steering(flood: Flood, profile: Profile, plan: TrialPlan) -> Steer:
-    """What to do after each poll: nothing to a pace that waits for nobody."""
+def _freshness(pipe: Pipeline, plan: TrialPlan) -> Freshness | None:
+    """What shows when events are found, for a plan that is about that.  Raises JobFailed where
+    nothing shows it."""
+    if plan.objective is not Objective.FRESHNESS or plan.offered is None:
+        return None
+    freshness = Freshness(pipe, plan.offered)
+    if not freshness.is_seen:
+        raise JobFailed("nothing shows when its events are found: its index is never refreshed")
+    return freshness
+
+
+def _steering(
+    flood: Flood, profile: Profile, plan: TrialPlan, freshness: Freshness | None
+) -> Steer:
+    """What to do after each poll: nothing to a pace that waits for nobody, but to look for what is
+    found."""
     rate = plan.offered or profile.workload.rate
     if rate == "max":
         return saturate(flood, backlog_marks(profile))
     flood.follow(fixed(float(rate)))
-    return lambda _: None
+    return (lambda _: None) if freshness is None else freshness.look
 
 
 def _window(
     watch: Watch, plan: TrialPlan, steering: Steer, sampler: BulkWatch | None, stages: StageClock
 ) -> tuple[Poll, ...]:
     """The window: cut short where it is lost or the engine is warm, if the plan says so, and once
-    longer where that makes it steady."""
+    longer where that makes it steady.  Where it is to show when events are found, it has a whole
+    interval between refreshes."""
     client, marks = watch.pipe.client, list[Mark]()
 
     def after_poll(samples: Sequence[Poll]) -> None:
@@ -213,7 +243,9 @@ def _window(
         marks.append(Mark(latest.at_s, latest.indexed, node_counters(client, SILENCE_S).cpu_ms))
         return is_flat(marks)
 
-    samples = watch.follow(plan.window_s, after_poll, enough)
+    is_fresh = plan.objective is Objective.FRESHNESS
+    interval_s = watch.pipe.lab.engine.refresh_s(watch.pipe.profile.measured) if is_fresh else None
+    samples = watch.follow(max(plan.window_s, interval_s or 0.0), after_poll, enough)
     if plan.extension_s > 0 and not steadiness(samples).steady:
         stages.begin(TrialPart.WINDOW, "window, extended because the rate is not steady")
         samples += watch.follow(plan.extension_s, after_poll)

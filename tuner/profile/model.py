@@ -25,6 +25,7 @@ from tuner.modules.ratelimit import RateLimitName, RateLimitPolicy
 from tuner.modules.registry import AnyInput, AnyOutput, AnyStep, Parse
 from tuner.modules.secrets import SecretRef
 from tuner.modules.text_source import PropertyName
+from tuner.profile.objective import Objective
 from tuner.profile.workload import LEAST_SHARE, LONGEST_MESSAGE_BYTES, LONGEST_SENT_BYTES
 from tuner.profile.workload import Workload as Workload
 from tuner.schema.scalars import AbsolutePath, ModuleName, Name, ProfilePath, Switch
@@ -136,8 +137,10 @@ class Keep(Enum):
 
 class SearchScope(Section):
     """Narrows or extends the space that the search derives from the profile; `actions` are the
-    outputs into the engine whose settings it turns, the most important first."""
+    outputs into the engine whose settings it turns, the most important first, and `objective` is
+    what it makes better."""
 
+    objective: Objective = Objective.EPS
     actions: tuple[_Word, ...] = ()
     freeze: tuple[_Word, ...] = ()
     only: tuple[_Word, ...] = ()

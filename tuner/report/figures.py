@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tuner.measure.contrast import Counts, Estimate
 from tuner.measure.measurement import Measurement, TrialPlan
-from tuner.measure.objective import Objective, ObjectiveFacts
 from tuner.measure.paired import Comparison
 from tuner.profile.metric import Metric
+from tuner.profile.objective import Objective, ObjectiveFacts
 from tuner.schema.numerals import eps, mebibytes, percent, significant
 from tuner.search.effects import EffectRatio
 from tuner.search.study import BASELINE, Changes, Phase, Trial

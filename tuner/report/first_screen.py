@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tuner.measure.contrast import Estimate
 from tuner.measure.measurement import COUNTED, Consequence
 from tuner.measure.paired import Comparison
+from tuner.profile.objective import FigureBound
 from tuner.report.figures import STEADY, SUSTAINED, Rate, interval, setting
 from tuner.report.result import FRESHNESS, StudyResult
 from tuner.report.sections import Caution, FirstScreen
@@ -104,9 +105,19 @@ def _not_shown(result: StudyResult) -> str:
     untried = "" if was_tried else ", and no setting was tried for speed"
     if claimed is None:
         return f"{verdict.failure}{untried}"
+    if verdict.missed and claimed.shows_more:
+        return "; ".join(_missed(bound, moved) for bound, moved in verdict.missed)
     slower = (_SLOWER if result.claimed_rate.is_rate else _WORSE)[claimed.high >= 1]
     best = "the best that was found" if is_tuned else "the profile with its repairs alone"
     return f"in fresh pairs {best} {slower} than {result.baseline}{untried}"
+
+
+def _missed(bound: FigureBound, moved: Comparison | None) -> str:
+    """What a gain was not shown to keep."""
+    figure = bound.objective.facts.label
+    if moved is None:
+        return f"no run shows the {figure}, of which --at-least {bound} asks for something"
+    return f"{figure} {_gain(moved.ratio)} ({_sure_of(moved)}), and --at-least asks for {bound}"
 
 
 _SLOWER = ("was slower", "was not shown to be faster")

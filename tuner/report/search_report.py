@@ -19,6 +19,7 @@ from tuner.lint.repairs import every_change
 from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, Result
 from tuner.report.first_screen import averages_line, evidence_lines, first_screen
+from tuner.report.front import front, front_blocks
 from tuner.report.result import StudyResult
 from tuner.report.search_changes import change, effect_text, how_effects_are_known, taken_back
 from tuner.report.search_evidence import (
@@ -42,13 +43,14 @@ from tuner.report.sections import (
     shown,
 )
 from tuner.search.budget import FEWEST_CALIBRATING, FEWEST_SEARCH_TRIALS
+from tuner.search.front import front_of
 from tuner.search.study import Ending, Options, Study
 from tuner.search.verdict import Claim
 from tuner.space.knob import Level, level_text
 
 SCHEMA = 7
 SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (
-    evidence, taken_back, sure, limits, diff, not_traded, open_questions, how, trials,
+    front, evidence, taken_back, sure, limits, diff, not_traded, open_questions, how, trials,
 )  # fmt: skip
 """The sections below the first screen, in order; one without blocks is left out."""
 
@@ -77,6 +79,7 @@ def outcome_blocks(result: StudyResult) -> Iterator[PlainBlock | Caution]:
         yield Bullets(tuple(_changes(result)))
     if result.effect_groups:
         yield Paragraph(how_effects_are_known(result))
+    yield from front_blocks(result)
     if verdict.claimed is not None and verdict.claim is Claim.NOT_SHOWN:
         claimed = verdict.claimed
         yield from bullets([averages_line(result, claimed), *evidence_lines(result, claimed)])
@@ -162,6 +165,7 @@ def report_json(result: StudyResult) -> dict[str, object]:
             "losses": result.losses,
             "doubts": result.doubts,
             "effects": result.effect_groups,
+            "front": front_of(result.study),
             "study": result.study,
         }
     )

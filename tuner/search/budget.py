@@ -127,12 +127,22 @@ class Spending:
         return min(knobs, max(_FEWEST_KNOBS, (self.searching + self.finals) // _TRIALS_PER_KNOB))
 
 
-def smallest_budget_s(pace: Pace) -> float:
+MOST_BESIDE = 4
+"""Points of a front that get pairs of their own, beside the winner."""
+_FRONT_SHARE = 0.3
+
+
+def aside_s(budget_s: float, *, has_front: bool) -> float:
+    """What of a budget is set aside for the pairs of a front."""
+    return _FRONT_SHARE * budget_s if has_front else 0.0
+
+
+def smallest_budget_s(pace: Pace, *, has_front: bool = False) -> float:
     """The smallest budget that leaves room for a search and six pairs, in whole tens of seconds."""
     trials = 2 * FEWEST_PAIRS + FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
     trials_s = trials * pace.shortest_trial_s
     needed = pace.start_s + pace.engine_warm_up_s + trials_s + pace.end_s
-    return math.ceil(needed / 10) * 10
+    return math.ceil(needed / (1 - has_front * _FRONT_SHARE) / 10) * 10
 
 
 def engine_warm_up(left_s: float, pace: Pace) -> TrialPlan:

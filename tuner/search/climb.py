@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, TrialPlan
 from tuner.measure.speed import Adjustment
+from tuner.profile.objective import FigureBound, Objective
 from tuner.search.budget import affordable
 from tuner.search.calibration import Calibration, adjustment_of
 from tuner.search.effects import EffectRatio
@@ -203,6 +204,7 @@ class Climb:
     recipes: list[tuple[Changes, str]]
     limits: Limits
     checks: Guard
+    at_least: tuple[FigureBound, ...] = ()
     _learnt: list[Trial] = field(default_factory=list)
     _machines: dict[str, float] = field(default_factory=dict)
 
@@ -251,6 +253,7 @@ class Climb:
             raise TypeError("a run at a fixed rate tells nothing of the highest rate")
         margins = self.limits.margins(outcome)
         if isinstance(outcome, Measurement):
+            margins += tuple(self._kept(outcome))
             value, error = self._value(trial, outcome, self._explained(trial.machine))
             matters = self._mattering(outcome)
             observation = Observation(point, value, error, trial.at_s, True, margins, matters)
@@ -258,6 +261,28 @@ class Climb:
             observation = Observation(point, math.nan, self.noise.sigma, trial.at_s, False, margins)
         moved_s = 0.0 if outcome.spent is None else outcome.spent.restart_s
         self.strategy.tell(replace(observation, moved_s=moved_s, machine=trial.machine))
+
+    def _kept(self, run: Measurement) -> Iterator[tuple[str, float]]:
+        """How far a run keeps what a gain must keep of other figures, as margins of guardrails."""
+        for bound in self.at_least:
+            written = self._written(bound.objective)
+            if written and (figure := run.figure_of(bound.objective)) > 0:
+                yield str(bound), bound.margin(figure / written)
+
+    def _keeps(self, point: Point) -> bool:
+        """Whether what was measured at a point keeps, in the mean, what a gain must keep."""
+        margins: dict[str, list[float]] = {}
+        for trial in self._learnt if self.at_least else ():
+            if trial.measurement is not None and self.knobs.point(trial.changes) == point:
+                for name, margin in self._kept(trial.measurement):
+                    margins.setdefault(name, []).append(margin)
+        return all(statistics.fmean(seen) >= 0 for seen in margins.values())
+
+    def _written(self, objective: Objective) -> float:
+        """The mean figure of the profile as written; 0 where no run shows it."""
+        runs = [trial.measurement for trial in self._learnt if trial.changes == BASELINE]
+        figures = [run.figure_of(objective) for run in runs if run is not None]
+        return statistics.fmean(figures) if figures else 0.0
 
     def _value(
         self, trial: Trial, run: Measurement, explained: Adjustment | None
@@ -338,7 +363,9 @@ class Climb:
         Points that are like one that broke a guardrail at a fixed rate likely do so as well.
         """
         beliefs = [
-            belief for belief in self.strategy.beliefs() if fits(self.knobs.changes(belief.point))
+            belief
+            for belief in self.strategy.beliefs()
+            if fits(self.knobs.changes(belief.point)) and self._keeps(belief.point)
         ]
         keeping = self.checks.kept([belief.point for belief in beliefs])
         likely = [replace(belief, safe=belief.safe * keeping[belief.point]) for belief in beliefs]
@@ -413,6 +440,8 @@ def begin_climb(runner: Runner, turned: tuple[Knob, ...], calibration: Calibrati
     checks = Guard(space, 0, calibration.sigma)
     window_s = runner.forecast.plans.search.window_s
     noise = Noise(calibration.sigma, window_s, calibration.sigma_adjusted)
-    climb = Climb(strategy, knobs, noise, usable, setup.header.limits, checks)
+    header = setup.header
+    at_least = header.options.at_least
+    climb = Climb(strategy, knobs, noise, usable, header.limits, checks, at_least)
     climb.take_over(runner.trials)
     return climb

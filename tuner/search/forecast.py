@@ -39,11 +39,12 @@ _PATIENCE_SHARE = 0.25
 @dataclass
 class Forecast:
     """Reckons with the `trials` so far, to which it adds those that it learns of, and with how the
-    budget was divided."""
+    budget was divided; `aside_s` of it are for what follows the confirmation."""
 
     setup: Setup
     trials: list[Trial]
     machines: Machines
+    aside_s: float = 0.0
     _beside_s: list[tuple[Trial, float]] = field(default_factory=list, init=False)
     _restarts_s: list[float] = field(default_factory=list, init=False)
     _spending: Spending | None = field(default=None, init=False)
@@ -81,7 +82,8 @@ class Forecast:
             overhead_s for trial, overhead_s in self._beside_s if trial.phase is Phase.CALIBRATE
         ]
         fixed_s = checks_s(setup.candidates.profile(BASELINE), setup.candidates.knobs, setup.pace)
-        left_s, machines = setup.header.budget_s - began_s, len(self.machines.names)
+        left_s = setup.header.budget_s - self.aside_s - began_s
+        machines = len(self.machines.names)
 
         def by(overheads_s: Sequence[float]) -> Spending:
             overhead_s = statistics.fmean(overheads_s) if overheads_s else setup.pace.overhead_s
@@ -91,8 +93,8 @@ class Forecast:
         return replace(by(calibrating_s), search=plans.search) if calibrating_s else plans
 
     def left_s(self) -> float:
-        """The seconds that are left of the budget."""
-        return self.setup.header.budget_s - self.machines.now_s()
+        """The seconds that are left of the budget, but for those that were set aside."""
+        return self.setup.header.budget_s - self.aside_s - self.machines.now_s()
 
     def free_s(self, best: Changes) -> float:
         """The seconds that are left before the winner is taken apart, if `best` is the point that

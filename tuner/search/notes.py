@@ -14,6 +14,7 @@ from tuner.profile.model import Profile
 from tuner.profile.schema import full_name, names_in
 from tuner.schema.numerals import seconds
 from tuner.search.budget import (
+    MOST_BESIDE,
     Pace,
     affordable,
     checks_s,
@@ -148,6 +149,11 @@ def too_short() -> str:
     )
 
 
+def shorter_front(fit: int, points: int) -> str:
+    """How many points of a front there is time for."""
+    return f"there is time for the pairs of {fit} of {points} more points of the front"
+
+
 def frozen(profile: Profile, knobs: Sequence[Knob], turned: Sequence[Knob]) -> str:
     """Which settings the budget is too small for."""
     paths = {knob.path for knob in turned}
@@ -188,14 +194,19 @@ def _ranked(knobs: Sequence[Knob]) -> list[Knob]:
 
 
 def bought(
-    budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob], machines: int = 1
+    budget_s: float,
+    pace: Pace,
+    profile: Profile,
+    knobs: Sequence[Knob],
+    machines: int = 1,
+    aside_s: float = 0.0,
 ) -> Iterator[str]:
     """What a budget will about buy on so many machines, before anything was measured: settings,
-    trials, pairs, time."""
+    trials, pairs, and, in the seconds set `aside_s` for that, points of a front; time."""
     warm_up = engine_warm_up(budget_s, pace)
     begun_s = pace.start_s + trial_seconds(warm_up, pace.overhead_s, pace)
     fixed_s = checks_s(profile, knobs, pace)
-    plans = spend(budget_s - begun_s, pace.overhead_s, pace, fixed_s, machines)
+    plans = spend(budget_s - aside_s - begun_s, pace.overhead_s, pace, fixed_s, machines)
     paid = affordable(knobs, budget_s, pace)
     turned = most_promising(paid, plans.knobs_kept(len(paid)), in_recipes(paid))
     enough_for_all = f"the budget is enough for all {len(knobs)} settings"
@@ -218,6 +229,11 @@ def bought(
         f"pairs: {plans.pairs} of the profile as written and the best found "
         f"({plans.confirm.window_s:.1f} s each run){restarting}{fresh}"
     )
+    if aside_s:
+        yield (
+            f"front: up to {MOST_BESIDE} more points by {FEWEST_PAIRS} pairs each, for which "
+            f"{seconds(aside_s)} are set aside"
+        )
     yield (
         f"time: {seconds(budget_s)} in all, of which {begun_s:.0f} s start the "
         "engine and warm it up"

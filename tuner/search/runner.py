@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tuner.measure.measurement import Failure, FailureKind, TrialPlan
-from tuner.measure.objective import Objective
 from tuner.profile.model import Profile
+from tuner.profile.objective import Objective
 from tuner.search import notes
 from tuner.search.budget import check_rate
 from tuner.search.calibration import required

@@ -18,6 +18,7 @@ from tuner.measure.measurement import Failure, TrialPlan, others_used
 from tuner.search import notes
 from tuner.search.budget import (
     MOST_PAIRS,
+    aside_s,
     check_plan,
     check_rate,
     engine_warm_up,
@@ -26,6 +27,7 @@ from tuner.search.calibration import calibrate, calibrating, repeats_of
 from tuner.search.climb import Climb, Leader, begin_climb, turned_knobs
 from tuner.search.effects import Block, Design, blocks_left, designed, effects_of
 from tuner.search.farm import Task, Work
+from tuner.search.front import front_pairs
 from tuner.search.runner import Runner
 from tuner.search.study import BASELINE, Asked, Changes, Phase, Step, Trial
 from tuner.search.verdict import (
@@ -65,6 +67,10 @@ class Search:
     def run(self) -> Iterator[Step]:
         """Raises JobFailed when the baseline cannot be measured, and Refused by the noise."""
         runner = self.runner
+        header = runner.setup.header
+        runner.forecast.aside_s = aside_s(
+            header.budget_s, has_front=header.options.front is not None
+        )
         yield from self._warm_up()
         before = {Phase.WARM_UP, Phase.CALIBRATE}
         is_new = all(trial.phase in before for trial in runner.trials)
@@ -84,6 +90,7 @@ class Search:
             )
         self._ascent = Ascent(runner, begin_climb(runner, turned, calibration))
         yield from self._ascent.run()
+        yield from self._ascent.front()
 
     def _warm_up(self) -> Iterator[Step]:
         """Each machine once."""
@@ -432,6 +439,12 @@ class Ascent:
             return trial
 
         yield from runner.run(next_task, again=False)
+
+    def front(self) -> Iterator[Step]:
+        """Pairs of other points of the front of two figures, once a winner was confirmed."""
+        winner = candidate_of(self.runner.trials)
+        if winner is not None and not self._is_disqualified(winner):
+            yield from front_pairs(self.runner, self._pair)
 
     def _pairs_of(self, winner: Changes) -> tuple[Pair, ...]:
         """The complete pairs of a winner."""

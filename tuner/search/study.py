@@ -16,8 +16,8 @@ from tuner.measure.measurement import (
     Result,
     TrialPlan,
 )
-from tuner.measure.objective import Objective
 from tuner.profile.model import Guardrails
+from tuner.profile.objective import FigureBound, Objective
 from tuner.schema.units import size_bytes
 from tuner.space.knob import Knob, Level, level_text
 
@@ -43,7 +43,8 @@ class Phase(Enum):
 
     `FINAL` measures good points again, to choose among them, `EFFECTS` takes the winner apart, to
     see what each of its changes gives.  `CHECK` runs both sides of the confirmation at a fixed
-    rate.  `RECIPE` compares the winner in fresh pairs with the recipe that the climb went beyond.
+    rate.  `RECIPE` compares the winner in fresh pairs with the recipe that the climb went beyond,
+    `FRONT` other points of the front of two figures with the profile as written.
     """
 
     WARM_UP = "warm-up"
@@ -54,6 +55,7 @@ class Phase(Enum):
     CHECK = "check"
     CONFIRM = "confirm"
     RECIPE = "recipe"
+    FRONT = "front"
 
 
 RECIPE = "recipe: "
@@ -62,7 +64,7 @@ RECIPE = "recipe: "
 SCORED = frozenset({Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL, Phase.EFFECTS})
 """The phases whose trials a search learns from."""
 
-PAIRED = frozenset({Phase.CONFIRM, Phase.RECIPE})
+PAIRED = frozenset({Phase.CONFIRM, Phase.RECIPE, Phase.FRONT})
 """The phases of fresh pairs."""
 
 
@@ -110,6 +112,8 @@ class Options:
     outage of the engine with one of `outage_s`; `actions` are the outputs that it is to tune; with
     `effects` the winner is taken apart before it is confirmed; `allow` names the guarantees that
     were opened; with `repairs` what loses events under the profile's own tier is changed too.
+    `at_least` is what a gain must keep of other figures, and `front` another figure of which points
+    are confirmed that trade it for what is made better.
     Where the baseline noise is above `refuse_noise`, as a share, the search ends.
     """
 
@@ -124,6 +128,8 @@ class Options:
     objective: Objective = Objective.EPS
     rate: float | None = None
     outage_s: float = OUTAGE_S
+    at_least: tuple[FigureBound, ...] = ()
+    front: Objective | None = None
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from itertools import pairwise
 
 from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.machines import compare_across
 from tuner.measure.measurement import Failure, FailureKind, Measurement, PacedMeasurement
-from tuner.measure.objective import Objective
 from tuner.measure.paired import Comparison, least
 from tuner.measure.series import restarts, speeds
+from tuner.profile.objective import FigureBound, Objective
 from tuner.search.calibration import over_baseline
 from tuner.search.effects import Effects, effects_of, winners
 from tuner.search.study import (
@@ -48,7 +49,7 @@ def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
 
     Two runs on two machines, or that another session lies between, are no neighbours, and no pair.
     """
-    return _measured(confirming(trials))
+    return measured_by(confirming(trials))
 
 
 def machines_of(trials: Sequence[Trial]) -> tuple[str, ...]:
@@ -84,16 +85,16 @@ def recipe_pairs_of(trials: Sequence[Trial]) -> tuple[tuple[Pair, ...], tuple[st
     winner = candidate_of(trials)
     runs = [trial for trial in trials if trial.phase is Phase.RECIPE]
     recipe = next((run.changes for run in reversed(runs) if run.changes != winner), None)
-    neighbours = list(_neighbours(runs, recipe, winner))
-    return _measured(neighbours), tuple(after.machine for _, after in neighbours)
+    pairs = list(neighbours(runs, recipe, winner))
+    return measured_by(pairs), tuple(after.machine for _, after in pairs)
 
 
 def confirming(trials: Sequence[Trial]) -> list[tuple[Trial, Trial]]:
     """The trials of those pairs."""
     runs = [trial for trial in trials if trial.phase is Phase.CONFIRM]
-    pairs = list(_neighbours(runs, BASELINE, candidate_of(trials)))
+    pairs = list(neighbours(runs, BASELINE, candidate_of(trials)))
     written = [pair for pair in pairs if not pair[0].repaired]
-    if not any(run.repaired for run in runs) or are_enough(_measured(written)):
+    if not any(run.repaired for run in runs) or are_enough(measured_by(written)):
         return written
     return [pair for pair in pairs if pair[0].repaired]
 
@@ -111,7 +112,7 @@ def is_repaired(trials: Sequence[Trial]) -> bool:
     return any(trial.repaired for trial in paired or trials)
 
 
-def _neighbours(
+def neighbours(
     runs: Sequence[Trial], before: Changes | None, after: Changes | None
 ) -> Iterator[tuple[Trial, Trial]]:
     """The complete pairs of two points."""
@@ -123,7 +124,7 @@ def _neighbours(
             yield (first, second) if first.changes == before else (second, first)
 
 
-def _measured(pairs: Sequence[tuple[Trial, Trial]]) -> tuple[Pair, ...]:
+def measured_by(pairs: Sequence[tuple[Trial, Trial]]) -> tuple[Pair, ...]:
     """What both trials of each pair measured."""
     return tuple(
         (before.measurement, after.measurement)
@@ -170,6 +171,14 @@ def compared(
     return compare_across(first, second, machines, restarts(before, after), of_machine)
 
 
+def figure_compared(
+    pairs: Sequence[Pair], objective: Objective, machines: Sequence[str]
+) -> Comparison | None:
+    """The second side of the pairs over the first by what an objective counts, as `compared`."""
+    figure = partial(Measurement.figure_of, objective=objective)
+    return compared(pairs, figure, machines, by_speed=objective.facts.by_speed)
+
+
 class Claim(Enum):
     """The sentence a study ends with."""
 
@@ -192,6 +201,7 @@ class Verdict:
     over baseline, below 1 is less: CPU, the engine's with its deferred merges, disk, the
     peak memory of rsyslogd, and `bulk`, the median of how long the engine took for a bulk request.
 
+    `missed` is what `--at-least` asks for and the pairs do not show.
     `beyond_recipe` is the smaller of both gains over the recipe that the climb went beyond, by
     pairs of their own.  The other pairs were of `confirmed`, which is left of what `effects` took
     apart; `changes` is what is recommended.
@@ -213,6 +223,7 @@ class Verdict:
     confirmed: Changes = BASELINE
     effects: Effects | None = None
     beyond_recipe: Comparison | None = None
+    missed: tuple[tuple[FigureBound, Comparison | None], ...] = ()
 
     @property
     def chosen(self) -> Changes:
@@ -250,7 +261,8 @@ def judge(study: Study) -> Verdict:
     scores = scored(pairs, machines)
     if not scores or not scores[0].enough:
         return _not_shown(study, len(pairs), candidate)
-    shown = all(gain.shows_more for gain in scores)
+    missed = tuple(_missed(study.header.options.at_least, pairs, machines))
+    shown = all(gain.shows_more for gain in scores) and not missed
     return Verdict(
         Claim.IMPROVED if shown else Claim.NOT_SHOWN,
         candidate if shown else BASELINE,
@@ -269,7 +281,19 @@ def judge(study: Study) -> Verdict:
             (effects for effects in experiments(study.trials) if effects.holds(candidate)), None
         ),
         beyond_recipe=_beyond_recipe(study.trials),
+        missed=missed,
     )
+
+
+def _missed(
+    at_least: Sequence[FigureBound], pairs: Sequence[Pair], machines: Sequence[str]
+) -> Iterator[tuple[FigureBound, Comparison | None]]:
+    """The bounds that the whole interval of a figure does not keep."""
+    for bound in at_least:
+        moved = figure_compared(pairs, bound.objective, machines)
+        worst = moved and (moved.low if bound.objective.facts.more_is_better else moved.high)
+        if not worst or bound.margin(worst) < 0:
+            yield bound, moved
 
 
 def _beyond_recipe(trials: Sequence[Trial]) -> Comparison | None:

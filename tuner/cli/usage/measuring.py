@@ -11,7 +11,7 @@ import typer
 
 from tuner.cli.options import PROFILE, RSYSLOGD, TEMPLATES, EngineChoice, Reporting, flag, optional
 from tuner.measure.enough import FEWEST_PAIRS
-from tuner.measure.objective import Objective
+from tuner.profile.objective import Objective
 from tuner.schema import units
 from tuner.search.strategies import StrategyName
 
@@ -61,13 +61,19 @@ class SearchArguments(InLabs):
     allow: list[str] | None = optional(metavar="NAME")
     """Also search a setting that weakens a guarantee, such as translog.durability; can be repeated.
     The report begins with what is given up."""
-    objective: Objective = typer.Option(Objective.EPS)
+    objective: Objective | None = optional()
     """What to make better: events per second; CPU per event of rsyslogd and the engine; disk per
     event after merges; peak memory of rsyslogd; the seconds until what waited for an engine that
-    hung is indexed."""
+    hung is indexed, or until events are searchable. By default what the profile says, else eps."""
+    at_least: list[str] | None = optional(metavar="FIGURE=CHANGE")
+    """Claim a gain only where another figure (eps, cpu, disk or memory) changes by this or better
+    too, such as disk=-20% or eps=-5%; can be repeated."""
+    front: Objective | None = optional()
+    """Set 30 % of the budget aside to confirm up to four more points that trade another figure
+    (eps, cpu, disk or memory) for what is made better, none worse in both."""
     rate: float | None = optional(min=1)
-    """With --objective cpu, memory and drain: the events per second at which settings are compared;
-    by default 70 % of what the profile carries."""
+    """With --objective cpu, memory, drain and freshness: the events per second at which settings
+    are compared; by default 70 % of what the profile carries."""
     outage: str | None = optional()
     """With --objective drain: how long the engine hangs; by default 10s."""
     action: list[str] | None = optional(metavar="NAME")

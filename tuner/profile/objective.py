@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -25,12 +26,17 @@ class ObjectiveFacts:
         """The score of a figure, the higher the better, and the figure of a score."""
         return value if self.more_is_better else 1 / value
 
+    def log_score(self, value: float) -> float:
+        """The logarithm of the score of a figure."""
+        return math.log(self.turned(value))
+
 
 class Objective(Enum):
     """A figure that a search makes better, by what it is called on the command line.
 
-    CPU, memory and what waits after an outage grow with what is carried, so they are compared at
-    one rate: most collectors have one that is far below what they could carry.
+    CPU, memory, what waits after an outage and how long events take to be found grow with what is
+    carried, so they are compared at one rate: most collectors have one that is far below what they
+    could carry.
     """
 
     EPS = "eps"
@@ -38,11 +44,31 @@ class Objective(Enum):
     DISK = "disk"
     MEMORY = "memory"
     DRAIN = "drain"
+    FRESHNESS = "freshness"
 
     @property
     def facts(self) -> ObjectiveFacts:
         """What is known of it."""
         return _FACTS[self]
+
+
+@dataclass(frozen=True)
+class FigureBound:
+    """What must come with a better objective: another figure, changed by this share or more to its
+    good side, so that -0.2 is a fifth less and more of disk, and -0.05 a twentieth less, or less
+    than that, of events per second."""
+
+    objective: Objective
+    change: float
+
+    def __str__(self) -> str:
+        return f"{self.objective.value}={100 * self.change:+.4g}%"
+
+    def margin(self, ratio: float) -> float:
+        """The logarithm of how far a figure over that of the profile keeps it; negative where it
+        does not."""
+        beyond = math.log(ratio / (1 + self.change))
+        return beyond if self.objective.facts.more_is_better else -beyond
 
 
 _FACTS: Mapping[Objective, ObjectiveFacts] = {
@@ -58,5 +84,8 @@ _FACTS: Mapping[Objective, ObjectiveFacts] = {
     ),
     Objective.DRAIN: ObjectiveFacts(
         "window_s", "time until what waited is indexed", "s", at_rate=True, by_speed=True
+    ),
+    Objective.FRESHNESS: ObjectiveFacts(
+        "fresh_p99_s", "time until 99 % of the events are searchable", "s", at_rate=True
     ),
 }
