@@ -17,7 +17,8 @@ import typer
 from typer.core import TyperGroup
 
 from tuner import __version__
-from tuner.cli.commands import COMMANDS, app, command, flowing
+from tuner.cli.commands import COMMANDS, app, command
+from tuner.cli.options import flowing
 
 if TYPE_CHECKING:
     from typer._click import Command

@@ -16,7 +16,7 @@ from tests.measure.paced import paced
 from tests.measure.series import benched
 from tests.report.test_bench import CEILING
 from tests.search.simulated import PROFILE, Rack, World, rack
-from tuner.cli.bench import require_none_failed
+from tuner.cli.bench import require_whole
 from tuner.cli.series import Course, Measuring, SideBySide, last_known, unmeasured
 from tuner.errors import GuardrailBreached, Interrupted, JobFailed, TuneError, Unreachable
 from tuner.measure.ceiling import Ceiling
@@ -71,7 +71,7 @@ def stages(where: MeasuringPlace, asked: Course) -> Iterator[Series]:
     return Measuring(where, asked, lambda _: None).stages(begun)
 
 
-def require_whole(runs: tuple[Run, ...], count: int) -> None:
+def require_all(runs: tuple[Run, ...], count: int) -> None:
     """Every block has every arm once, all on one machine."""
     assert [run.block for run in runs] == [block for block in range(1, count + 1) for _ in ARMS]
     arms = Counter((run.block, run.arm) for run in runs)
@@ -91,7 +91,7 @@ def fated(labs: Rack, numbers: set[int], *, is_gone: bool = True) -> Rack:
 def test_blocks_are_spread_and_each_has_one_machine() -> None:
     labs = rack(LABS)
     runs = measured(place(labs), 9)
-    require_whole(runs, 9)
+    require_all(runs, 9)
     assert {run.machine for run in runs} == {"lab1", "lab2", "lab3"}
     first = {one.machine: one.phase for one in reversed(labs.begun)}
     assert set(first.values()) == {Phase.WARM_UP}, "each machine warms up first"
@@ -119,7 +119,7 @@ def test_a_pair_whose_machine_is_lost_is_measured_again_elsewhere() -> None:
     for number in range(14):
         labs = fated(rack(LABS, crashes=0.0), {number})
         runs = measured(place(labs), 6)
-        require_whole(runs, 6)
+        require_all(runs, 6)
         (lost,) = [one for one in labs.begun if one.number == number]
         assert labs.dropped == [lost.machine]
         after = [one for one in labs.begun if one.number > number]
@@ -140,7 +140,7 @@ def test_a_machine_that_only_fails_is_dropped_and_its_block_measured_elsewhere()
     runs = measured(place(labs), 9)
     assert labs.dropped == ["lab2"]
     assert "lab2" not in {run.machine for run in runs if run.block > 2}
-    require_whole(runs, 9)
+    require_all(runs, 9)
 
 
 def test_without_a_machine_left_it_ends_and_says_why() -> None:
@@ -156,7 +156,7 @@ def test_where_the_engine_restarts_between_arms_one_machine_has_all_blocks() -> 
     assert len({run.machine for run in measured(place(rack(LABS)), 8, arms)}) == LABS
     lost = fated(rack(LABS), {5})
     runs = measured(place(lost, restarts), 8, arms)
-    require_whole(runs, 8)
+    require_all(runs, 8)
     assert lost.dropped == ["lab1"]
 
 
@@ -211,10 +211,9 @@ def test_who_is_interrupted_while_a_run_is_told_has_that_run(
         raise Interrupted(2)
 
     monkeypatch.setattr("tuner.cli.series.say", interrupted)
-    kept: list[Series] = []
-    with pytest.raises(Interrupted):
-        last_known(stages(place(rack(1)), course(2, ARMS[:1])), kept.append)
-    assert [len(series.runs) for series in kept] == [1]
+    known, end = last_known(stages(place(rack(1)), course(2, ARMS[:1])))
+    assert isinstance(end, Interrupted)
+    assert len(known.runs) == 1
 
 
 def test_a_series_goes_from_its_runs_to_the_phases_and_keeps_what_it_knows_where_all_is_lost(
@@ -243,7 +242,7 @@ def test_a_variant_that_is_not_fresh_enough_breaches_its_guardrail() -> None:
     (variant,) = late.variants
     late = replace(late, variants=(replace(variant, freshness=paced(p99_s=50.0)),))
     with pytest.raises(GuardrailBreached, match=r"freshness p99 is 50\.0 s, freshness_p99_s"):
-        require_none_failed(late)
+        require_whole(late)
 
 
 def test_a_variant_is_not_excused_by_one_before_it_that_has_no_freshness() -> None:
@@ -251,7 +250,7 @@ def test_a_variant_is_not_excused_by_one_before_it_that_has_no_freshness() -> No
     (variant,) = series.variants
     late = replace(variant, freshness=paced(p99_s=50.0))
     with pytest.raises(GuardrailBreached, match="freshness p99"):
-        require_none_failed(replace(series, variants=(variant, late)))
+        require_whole(replace(series, variants=(variant, late)))
 
 
 @pytest.mark.parametrize("lost", [0, 3])
@@ -261,5 +260,5 @@ def test_events_that_were_lost_with_the_engine_are_a_breach_and_its_end_alone_is
     delivery = Delivery(1000, 1000 - lost, 1000 - lost, lost, 0)
     down = Failure.of(FailureKind.ENGINE_DOWN, "a node died", delivery)
     with pytest.raises(TuneError, match="1 run failed: a node died") as raised:
-        require_none_failed(benched([good(1000.0), down]))
+        require_whole(benched([good(1000.0), down]))
     assert type(raised.value) is (GuardrailBreached if lost else JobFailed)

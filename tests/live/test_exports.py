@@ -24,7 +24,7 @@ from tuner.profile.model import Profile
 from tuner.render.artefacts import render
 from tuner.render.export import exported
 from tuner.render.form import WHOLE, Form, Format
-from tuner.render.tree import write
+from tuner.render.tree import Tree
 
 pytestmark = [
     pytest.mark.live,
@@ -240,7 +240,7 @@ def host(tmp_path: Path, request: pytest.FixtureRequest, engine: Engine) -> Iter
     profile, form = {"fragment": fragment, "base": base}[kind](tmp_path, port)
     tree = tmp_path / "site" / "rsyslog_small"
     files = render(profile, form=form)
-    write(exported(profile, files, format_, form), tree)
+    Tree(exported(profile, files, format_, form), tree).write()
     name = "small" if kind == "fragment" else "10-in"
     source = tree / "files/rsyslog.d" / f"{name}.conf"
     target = str(tmp_path / "rsyslog.d/small.conf")

@@ -15,7 +15,7 @@ from tuner.render.artefacts import render, rsyslog_conf
 from tuner.render.export import exported
 from tuner.render.form import Format
 from tuner.render.modules import packages_of
-from tuner.render.tree import Status, write
+from tuner.render.tree import Status, Tree
 
 
 def files_of(form: Format, changes: dict[str, object] | None = None) -> dict[str, str]:
@@ -66,7 +66,7 @@ def test_what_a_snippet_needs_is_a_package_too() -> None:
 def test_a_file_that_the_profile_no_longer_has_is_removed_from_a_role(tmp_path: Path) -> None:
     for heap, state in (("2g", Status.NEW), (None, Status.REMOVED)):
         profile = small({} if heap is None else {"node": {"heap": heap}})
-        states = write(exported(profile, render(profile), Format.ANSIBLE), tmp_path)
+        states = Tree(exported(profile, render(profile), Format.ANSIBLE), tmp_path).write()
         assert states["files/jvm.options.d/heap.options"] is state
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.engines.test_index import INDEX, OPENSEARCH, ROLLING, SETTINGS, STREAM
 from tests.profile.examples import small
 from tuner.render.artefacts import render
-from tuner.render.tree import write
+from tuner.render.tree import Tree
 
 POLICY = {"retention": "30d", "rollover": {"max_age": "1d", "max_primary_shard_size": "50gb"}}
 MANAGED = ROLLING | {"lifecycle": POLICY}
@@ -189,9 +189,9 @@ def test_node_settings_are_values_of_yaml() -> None:
 def test_files_that_the_profile_no_longer_needs_go(tmp_path: Path) -> None:
     managed: dict[str, object] = {INDEX: MANAGED | {"components": True}}
     for release in ({}, OPENSEARCH):
-        write(render(small(managed | release)), tmp_path)
+        Tree(render(small(managed | release)), tmp_path).write()
         assert (tmp_path / "lifecycle-policy.json").exists()
-        write(render(small(release)), tmp_path)
+        Tree(render(small(release)), tmp_path).write()
         assert {path.name for path in tmp_path.glob("*.json")} == {
             "index-template.json",
             "live-settings.json",

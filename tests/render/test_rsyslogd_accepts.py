@@ -18,7 +18,7 @@ from tuner.profile.source import read
 from tuner.render.artefacts import render, rsyslog_conf
 from tuner.render.form import Form
 from tuner.render.templates import Templates
-from tuner.render.tree import write
+from tuner.render.tree import Tree
 from tuner.schema.section import since
 
 pytestmark = [
@@ -35,7 +35,7 @@ def verdict(config: Path) -> str:
 
 
 def verdict_on(profile: Profile, folder: Path) -> str:
-    write(render(profile), folder)
+    Tree(render(profile), folder).write()
     return verdict(folder / "rsyslog.conf")
 
 

@@ -17,7 +17,7 @@ import pytest
 from tests.profile.examples import small
 from tuner.lab.entrances import free_port
 from tuner.render.artefacts import render
-from tuner.render.tree import write
+from tuner.render.tree import Tree
 
 pytestmark = [
     pytest.mark.live,
@@ -81,7 +81,7 @@ def send(
         "inputs[0].port": port,
         "outputs[logs].servers": [f"http://127.0.0.1:{engine.server_port}"],
     }
-    write(render(small({**ours, **changes})), folder)
+    Tree(render(small({**ours, **changes})), folder).write()
     command = ["rsyslogd", "-n", "-f", str(folder / "rsyslog.conf"), "-i", str(folder / "pid")]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as daemon:
         try:

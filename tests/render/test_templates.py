@@ -20,7 +20,7 @@ from tuner.errors import BadTemplate, BadUsage
 from tuner.render.artefacts import render
 from tuner.render.engine_files import index_template
 from tuner.render.templates import Templates
-from tuner.render.tree import write
+from tuner.render.tree import Tree
 
 ROOT = Path(__file__).parents[2]
 NODE: dict[str, object] = {"node.heap": "4g", "node.indices.memory.index_buffer_size": "30%"}
@@ -119,7 +119,7 @@ def test_the_example_adds_a_header_a_statement_and_a_version() -> None:
 @pytest.mark.live
 @pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed")
 def test_rsyslogd_accepts_the_example(tmp_path: Path) -> None:
-    write(render(at_hand(), Templates(EXAMPLE)), tmp_path)
+    Tree(render(at_hand(), Templates(EXAMPLE)), tmp_path).write()
     assert verdict(tmp_path / "rsyslog.conf") == ""
 
 

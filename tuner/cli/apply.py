@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -44,10 +45,11 @@ from tuner.render.templates import Templates
 from tuner.schema.numerals import counted
 from tuner.writing import write_whole
 
-# What a saved plan says, and is not said again beside it.
-_PLANNED = (
-    "host", "inventory", "fragment", "templates", "elasticsearch", "skip_engine", "plan_out",
-)  # fmt: skip
+# What may stand beside a saved plan, which says where and what itself.
+_BESIDE_PLAN = {
+    "profile", "check", "yes", "serial", "confirm_within", "all_or_none", "event_within",
+    "no_event", "take_over", "output",
+}  # fmt: skip
 
 
 def apply(options: usage.ApplyArguments) -> None:
@@ -62,11 +64,8 @@ def apply(options: usage.ApplyArguments) -> None:
         client = _client(loaded, options, machines, refused)
         plan = _planned(loaded, hosts, client, site, options.take_over, refused)
     else:
-        if any(getattr(options, name) for name in _PLANNED):
-            raise BadUsage(
-                "a saved plan already says where and what: leave out --host, --inventory, "
-                "--fragment, --templates, --elasticsearch, --skip-engine and --plan-out"
-            )
+        if given := options.given_beside(_BESIDE_PLAN):
+            raise BadUsage(f"a saved plan says where and what: remove {', '.join(given)}")
         client = None if plan.url is None else client_for(plan.url, plan.profile.loaded.profile)
         if client is not None:
             require_same_engine(plan, client)
@@ -83,7 +82,8 @@ def apply(options: usage.ApplyArguments) -> None:
             _conclude(plan, plan_out)
             return
         event_within_s = 0 if options.no_event else duration_s(options.event_within)
-        _carry_out(plan, client, options, event_within_s, all_or_none=options.all_or_none)
+        how = replace(_how(options), event_within_s=event_within_s, all_or_none=options.all_or_none)
+        _carry_out(plan, client, options, how)
 
 
 def _client(
@@ -155,23 +155,16 @@ def _conclude(plan: DeployPlan, plan_out: Path | None) -> None:
 
 
 def _carry_out(
-    plan: DeployPlan,
-    client: EngineClient | None,
-    options: usage.Changing,
-    event_within_s: float = 0,
-    *,
-    all_or_none: bool = False,
+    plan: DeployPlan, client: EngineClient | None, options: usage.Changing, how: ApplyOptions
 ) -> None:
     """Ask, do what is planned, and say what became of it."""
-    within = options.confirm_within
-    how = ApplyOptions(
-        serial=options.serial,
-        confirm_within_s=0 if within is None else round(duration_s(within)),
-        event_within_s=event_within_s,
-        all_or_none=all_or_none,
-    )
     _ask(plan, options)
     _report(plan, _done(plan, client, how), options.output)
+
+
+def _how(options: usage.Changing) -> ApplyOptions:
+    within = options.confirm_within
+    return ApplyOptions(options.serial, 0 if within is None else round(duration_s(within)))
 
 
 def _ask(plan: DeployPlan, options: usage.Changing) -> None:
@@ -282,7 +275,7 @@ def _undo_finished(machines: tuple[InventoryHost, ...], options: usage.RecoverAr
             raise JobFailed("nothing can be put back")
         if began is None:
             say("the engine stays as it is: only the machine that applied can put that back")
-        _carry_out(plan, client, options)
+        _carry_out(plan, client, options, _how(options))
 
 
 def verify(options: usage.VerifyArguments) -> None:

@@ -3,18 +3,16 @@ in blocks of runs and then in the phases that were chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, say
 from tuner.cli.files import Exports, new_run_directory
-from tuner.cli.layout import print_blocks
 from tuner.cli.options import EngineChoice, duration_s
 from tuner.cli.place import Wanted, pace_of, require_runnable, wanted_of
 from tuner.cli.profiles import CONFIGURATION, load
-from tuner.cli.series import Course, measured
+from tuner.cli.series import Course, End, measured
 from tuner.cli.usage.measuring import BenchArguments, CompareArguments, Exporting, SweepArguments
-from tuner.errors import BadUsage, BelowTheBar, GuardrailBreached, JobFailed, Unreachable
+from tuner.errors import BadUsage, BelowTheBar, GuardrailBreached, JobFailed
 from tuner.lab.check import require_bases_taken
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
 from tuner.measure.enough import fewest_pairs
@@ -33,7 +31,6 @@ from tuner.report.compare import (
     sweep_blocks,
     sweep_json,
 )
-from tuner.report.sections import PlainBlock
 from tuner.schema.numerals import counted, seconds
 
 _PHASES = ("freshness", "sustain", "overload", "ceiling")
@@ -54,9 +51,9 @@ def bench(options: BenchArguments) -> None:
         seed=0,
         phases=_phases(options),
     )
-    series, lost = measured(wanted_of(options), course, (profile.name,))
-    exports.publish(bench_json(series), bench_blocks(series), options.output)
-    require_whole(series, lost)
+    series, end = measured(wanted_of(options), course, (profile.name,))
+    exports.publish(bench_json(series), bench_blocks(series), options.output, end)
+    require_whole(series, end)
 
 
 def _phases(options: Exporting) -> tuple[str, ...]:
@@ -71,19 +68,19 @@ def compare(options: CompareArguments) -> None:
     for path in (options.a, options.b):
         if path.is_dir():
             raise BadUsage(f"{path} is a folder: compare two profiles, such as {path}/best.yaml")
-    series, lost = measured_pair(options)
+    series, end = measured_pair(options)
     decided = gate_of(series, options.fail_below)
-    exports.publish(compare_json(series, decided), compare_blocks(series, decided), options.output)
-    require_whole(series, lost)
+    data, blocks = compare_json(series, decided), compare_blocks(series, decided)
+    exports.publish(data, blocks, options.output, end)
+    require_whole(series, end)
     if decided is None or decided.decision is Decision.KEPT:
         return
     text = gate_text(decided)
     raise (BelowTheBar if decided.decision is Decision.BELOW else JobFailed)(text)
 
 
-def measured_pair(options: CompareArguments) -> tuple[Series, Unreachable | None]:
-    """Measure both profiles on labs of the release of `a`; where the engine or the last machine is
-    lost for good, what was measured before that, and the loss."""
+def measured_pair(options: CompareArguments) -> tuple[Series, End]:
+    """Measure both profiles on labs of the release of `a`, as `last_known` gives it."""
     a, b, wanted = options.a, options.b, wanted_of(options)
     first, second, doubts = under_one_workload(load(a).profile, load(b).profile, a)
     if first.workload.rate != "max":
@@ -92,7 +89,7 @@ def measured_pair(options: CompareArguments) -> tuple[Series, Unreachable | None
     plan = TrialPlan(pace.warm_up_s, duration_s(options.window), awaits_counters=True)
     course = Course(arms, "pair", options.pairs, plan, pace, options.seed, _phases(options))
     _require_enough(course, restarts=wanted.starts_node)
-    return measured(wanted, course, (str(a), str(b)), doubts=doubts)
+    return measured(wanted, course, (str(a), str(b)), None, doubts)
 
 
 def under_one_workload(a: Profile, b: Profile, path: Path) -> tuple[Profile, Profile, list[str]]:
@@ -132,24 +129,13 @@ def sweep(options: SweepArguments) -> None:
         _show_plan(course, wanted, output)
         return
     with new_run_directory(options.run_dir, asked.name) as directory:
+        series, end = measured(
+            wanted, course, [arm.name for arm in course.arms], directory, loaded.doubts
+        )
+        data = {**sweep_json(series, asked), "run_directory": str(directory)}
         exports = Exports(directory / "sweep.json", directory / "sweep.md")
-
-        def write(series: Series) -> tuple[Mapping[str, object], Sequence[PlainBlock]]:
-            data = {**sweep_json(series, asked), "run_directory": str(directory)}
-            blocks = sweep_blocks(series, asked)
-            exports.write(data, blocks)
-            return data, blocks
-
-        def interrupted(series: Series) -> None:
-            write(series)
-            say(f"results so far are in {directory}")
-
-        series, lost = measured(
-            wanted, course, [arm.name for arm in course.arms], directory, doubts=loaded.doubts,
-            interrupted=interrupted,
-        )  # fmt: skip
-        print_blocks(output, *write(series))
-    require_whole(series, lost)
+        exports.publish(data, sweep_blocks(series, asked), output, end)
+    require_whole(series, end)
 
 
 def _course_of(loaded: LoadedExperiment, options: SweepArguments, engine: EngineChoice) -> Course:
@@ -181,16 +167,11 @@ def _show_plan(course: Course, wanted: Wanted, output: OutputFormat) -> None:
 _BREACHED = (FailureKind.DELIVERY, FailureKind.GUARDRAIL)
 
 
-def require_whole(series: Series, lost: Unreachable | None) -> None:
-    """Raise what was lost, else see require_none_failed."""
-    if lost is not None:
-        raise lost
-    require_none_failed(series)
-
-
-def require_none_failed(series: Series) -> None:
-    """Raise GuardrailBreached or JobFailed where a run or a phase failed, and where a variant is
-    not as fresh as its guardrail asks for."""
+def require_whole(series: Series, end: End = None) -> None:
+    """Raise what ended it early, and GuardrailBreached or JobFailed where a run or a phase failed,
+    or a variant is not as fresh as its guardrail asks for."""
+    if end is not None:
+        raise end
     fresh = [(variant.freshness, variant.freshness_limit_s) for variant in series.variants]
     outcomes = [*(run.result for run in series.runs), *(outcome for outcome, _ in fresh)]
     failures = [outcome for outcome in (*outcomes, series.overload) if isinstance(outcome, Failure)]
@@ -205,10 +186,8 @@ def require_none_failed(series: Series) -> None:
     if failures:
         raise JobFailed(f"{count}: {failures[0].reason}")
     for outcome, limit_s in fresh:
-        if not isinstance(outcome, PacedMeasurement) or outcome.freshness_s is None:
-            continue
-        p99_s = outcome.freshness_s.p99
-        if p99_s > limit_s:
+        measured_s = outcome.freshness_s if isinstance(outcome, PacedMeasurement) else None
+        if measured_s is not None and measured_s.p99 > limit_s:
             raise GuardrailBreached(
-                f"freshness p99 is {p99_s:.1f} s, freshness_p99_s allows {limit_s:g} s"
+                f"freshness p99 is {measured_s.p99:.1f} s, freshness_p99_s allows {limit_s:g} s"
             )

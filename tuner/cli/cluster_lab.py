@@ -20,26 +20,12 @@ from tuner.cli.cluster import cluster_that_is_up
 from tuner.cli.console import Verbosity
 from tuner.cli.options import EngineChoice
 from tuner.cli.place import Wanted, facts_of, open_lab, pace_of, prepare, trials_in
+from tuner.cluster import messages
 from tuner.cluster.access import connected, joined, require_comparable
 from tuner.cluster.farm import dask_farm, span_of
 from tuner.cluster.load import hosts_of
 from tuner.cluster.loads import loads_of
-from tuner.cluster.messages import (
-    QUESTIONS,
-    REPLIES,
-    CeilingFound,
-    Failed,
-    MeasureCeiling,
-    Opened,
-    OpenLab,
-    Prepared,
-    Question,
-    RunTrial,
-    SpanOver,
-    TrialEnded,
-    profile_json,
-    profile_of,
-)
+from tuner.cluster.messages import REPLIES
 from tuner.deploy.inventory import Role
 from tuner.errors import BadUsage, Interrupted, JobFailed, Refused, TuneError, of_the_system
 from tuner.flood.spec import Transport
@@ -71,8 +57,8 @@ def labs_of_cluster(
             raise BadUsage("each machine of the role lab has its own engine: no --elasticsearch")
         role = Role.LAB if span is None else Role.COLLECTOR
         with dask_farm(client, _LAB, role) as farm:
-            first, *beside = map(profile_json, profiles)
-            request = OpenLab(
+            first, *beside = map(messages.profile_json, profiles)
+            request = messages.OpenLab(
                 wanted.engine.value, first, tuple(allow), tuple(beside), span, wanted.url,
                 {} if wanted.templates is None else wanted.templates.files,
             )  # fmt: skip
@@ -90,11 +76,11 @@ def labs_of_cluster(
             )
 
 
-def _loads(span: SpanOver) -> str:
+def _loads(span: messages.SpanOver) -> str:
     return f"load from {', '.join(span.loads)}"
 
 
-def _facts(opened: Mapping[str, Opened], span: SpanOver | None) -> LabFacts:
+def _facts(opened: Mapping[str, messages.Opened], span: messages.SpanOver | None) -> LabFacts:
     """What all labs are, on machines that may differ, or the one on the collector of a span."""
     labs = {name: lab.facts for name, lab in opened.items()}
     first, facts = next(iter(labs.items()))
@@ -134,39 +120,39 @@ def loads_of_cluster(transport: Transport) -> Iterator[Sequence[LoadHost]]:
 def main() -> None:
     """Answer one question after the other: the first opens the lab, each other measures in it."""
     end_orderly()
-    questions: queue.SimpleQueue[Question] = queue.SimpleQueue()
+    questions: queue.SimpleQueue[messages.Question] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(questions,), daemon=True).start()
     try:
         _serve(questions)
     except TuneError as error:
-        REPLIES.say(Failed.from_error(error))
+        REPLIES.say(messages.Failed.from_error(error))
     except OSError as error:
-        REPLIES.say(Failed.from_error(of_the_system(error)))
+        REPLIES.say(messages.Failed.from_error(of_the_system(error)))
     except Interrupted as end:
         sys.exit(end.exit_code)
 
 
-def _listen(questions: queue.SimpleQueue[Question]) -> None:
+def _listen(questions: queue.SimpleQueue[messages.Question]) -> None:
     """Whoever asked may be gone in the middle of a trial, or say what is not understood: the lab
     ends in order then."""
     try:
-        for question in QUESTIONS.received():
+        for question in messages.QUESTIONS.received():
             questions.put(question)
     except TuneError as error:
-        REPLIES.say(Failed.from_error(error))
+        REPLIES.say(messages.Failed.from_error(error))
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _serve(questions: queue.SimpleQueue[Question]) -> None:
+def _serve(questions: queue.SimpleQueue[messages.Question]) -> None:
     request = questions.get()
-    if not isinstance(request, OpenLab):
+    if not isinstance(request, messages.OpenLab):
         raise JobFailed("no lab is open")
     # Before what takes a while, though the lab holds it only then.
     with measuring("rsyslog-tune"):
         pass
     engine = EngineChoice(request.engine)
     pace = pace_of(engine)
-    profiles = [profile_of(one) for one in (request.profile, *request.beside)]
+    profiles = [messages.profile_of(one) for one in (request.profile, *request.beside)]
     span = request.span
     with ExitStack() as opened:
         templates = opened.enter_context(_site_templates(request.templates))
@@ -177,18 +163,18 @@ def _serve(questions: queue.SimpleQueue[Question]) -> None:
             loads = opened.enter_context(loads_of(client))
             loads.require_allowed([span.address])
         downloads_s = prepare(wanted, profiles, _tell)
-        REPLIES.say(Prepared())
+        REPLIES.say(messages.Prepared())
         questions.get()
         lab = opened.enter_context(open_lab(wanted, profiles[0], state_folder(), _tell))
         if span is not None and loads is not None:
             lab = replace(lab, address=span.address, loads=loads.alive)
-        REPLIES.say(Opened(facts_of(lab, profiles, request.allow), downloads_s))
+        REPLIES.say(messages.Opened(facts_of(lab, profiles, request.allow), downloads_s))
         trials = trials_in(lab, profiles[0], pace)
-        while isinstance(question := questions.get(), RunTrial | MeasureCeiling):
-            profile = profile_of(question.profile)
+        while isinstance(question := questions.get(), messages.RunTrial | messages.MeasureCeiling):
+            profile = messages.profile_of(question.profile)
             if loads is not None:
                 loads.await_one()
-            if isinstance(question, RunTrial):
+            if isinstance(question, messages.RunTrial):
                 # Runs with other load hosts than those before are no pair with them.
                 changed = None if loads is None else loads.change()
                 if changed is None:
@@ -196,9 +182,9 @@ def _serve(questions: queue.SimpleQueue[Question]) -> None:
                     outcome = trials.trial(profile, asked.plan, asked.per_second, asked.name, _tell)
                     if loads is not None and isinstance(outcome, Failure):
                         changed = loads.change()
-                REPLIES.say(TrialEnded(outcome if changed is None else Lost(changed)))
+                REPLIES.say(messages.TrialEnded(outcome if changed is None else Lost(changed)))
             else:
-                REPLIES.say(CeilingFound(trials.ceiling(profile, _tell)))
+                REPLIES.say(messages.CeilingFound(trials.ceiling(profile, _tell)))
 
 
 @contextmanager

@@ -5,12 +5,10 @@ What `--help` says stands in tuner.cli.usage, which does not wait for what a com
 
 from __future__ import annotations
 
-import ast
 import inspect
 import sys
 import traceback
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -20,18 +18,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from tuner import __version__
+from tuner import __version__, errors
 from tuner.cli.console import printable, say_what_waited
-from tuner.cli.options import Arguments
-from tuner.errors import (
-    BadProfile,
-    BadUsage,
-    Interrupted,
-    ProgramMissing,
-    TuneError,
-    library_missing,
-    of_the_system,
-)
+from tuner.cli.options import Arguments, docstrings
 from tuner.host.programs import choose_rsyslogd
 from tuner.host.signals import end_orderly, received
 
@@ -39,32 +28,23 @@ if TYPE_CHECKING:
     # Typer's own copy of Click, which it gives no public name.
     from typer._click import Command, Context
 
-# The commands, in the order of the list, with the module of tuner.cli.usage that says what each
-# takes in a class of its name.
+# The commands, in the order of the list, each with the module of tuner.cli.usage that says what it
+# takes in a class of its name, and the module here that carries it out in a function of its name.
 COMMANDS = {
-    "init": "profiles", "import": "profiles", "advise": "profiles", "validate": "profiles",
-    "test": "profiles", "explain": "profiles", "schema": "profiles", "render": "profiles",
-    "diff": "profiles", "search": "measuring", "diagnose": "hosts", "workload": "traffic",
-    "bench": "measuring", "compare": "measuring", "sweep": "measuring", "flood": "traffic",
-    "sink": "traffic", "plan": "measuring", "apply": "hosts", "confirm": "hosts",
-    "verify": "hosts", "recover": "hosts", "report": "measuring", "doctor": "hosts",
-    "lab": "hosts", "cluster": "hosts",
+    "init": ("profiles", "first_profile"), "import": ("profiles", "first_profile"),
+    "advise": ("profiles", "advise"), "validate": ("profiles", "validate"),
+    "test": ("profiles", "cases"), "explain": ("profiles", "explain"),
+    "schema": ("profiles", "explain"), "render": ("profiles", "render"),
+    "diff": ("profiles", "render"), "search": ("measuring", "search"),
+    "diagnose": ("hosts", "diagnose"), "workload": ("traffic", "traffic"),
+    "bench": ("measuring", "bench"), "compare": ("measuring", "bench"),
+    "sweep": ("measuring", "bench"), "flood": ("traffic", "traffic"),
+    "sink": ("traffic", "traffic"), "plan": ("measuring", "plan"), "apply": ("hosts", "apply"),
+    "confirm": ("hosts", "apply"), "verify": ("hosts", "apply"), "recover": ("hosts", "apply"),
+    "report": ("measuring", "search"), "doctor": ("hosts", "doctor"), "lab": ("hosts", "lab"),
+    "cluster": ("hosts", "cluster"),
 }  # fmt: skip
-# The module and the function that carry out a command, where they are not called as it is.
-_CARRIED_OUT = {
-    "init": ("first_profile", "init"),
-    "import": ("first_profile", "import_"),
-    "diff": ("render", "diff"),
-    "test": ("cases", "run_cases"),
-    "compare": ("bench", "compare"),
-    "sweep": ("bench", "sweep"),
-    "confirm": ("apply", "confirm"),
-    "verify": ("apply", "verify"),
-    "recover": ("apply", "recover"),
-    "report": ("search", "report"),
-    "schema": ("explain", "schema"),
-    **{name: ("traffic", name) for name in ("flood", "sink", "workload")},
-}
+_FUNCTIONS = {"import": "import_", "test": "run_cases"}
 _HIDDEN = ("versions", "member")
 
 
@@ -102,7 +82,9 @@ def _require_no_empty(words: list[str]) -> None:
     for before, word in pairwise(("", *words)):
         if word == "" or (word.startswith("--") and word.endswith("=")):
             name = word or (before if before.startswith("-") else "an argument")
-            raise BadUsage(f"{name} is empty, as of a variable that is not set: give it a value")
+            raise errors.BadUsage(
+                f"{name} is empty, as of a variable that is not set: give it a value"
+            )
 
 
 _WANTED = {
@@ -127,39 +109,36 @@ def _in_plain_words(wrong: typer.BadParameter) -> str:
     return f"{detail['input']} does not fit: {wanted}"
 
 
-@cache
 def summaries() -> dict[str, str]:
-    """The first paragraph of what each command says of itself.  It is read from the text of its
-    class: with an import of everything that they take, `--help` lasted twice as long."""
-    texts = {}
-    for module in dict.fromkeys(COMMANDS.values()):
-        source = Path(__file__).with_name("usage") / f"{module}.py"
-        for node in ast.parse(source.read_text("utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                summary, _, _ = flowing(ast.get_docstring(node) or "").partition("\n\n")
-                texts[node.name.removesuffix("Arguments").lower()] = summary
-    return {name: texts[name] for name in COMMANDS}
+    """The first paragraph of what each command says of itself, without an import of what they
+    take: `--help` lasted twice as long with that."""
+    usage = Path(__file__).with_name("usage")
+    return {
+        name: docstrings(usage / f"{module}.py")[_usage_of(name)].partition("\n\n")[0]
+        for name, (module, _) in COMMANDS.items()
+    }
+
+
+def _usage_of(name: str) -> str:
+    """The name of the class that says what a command takes."""
+    return f"{name.capitalize()}Arguments"
 
 
 def command(name: str) -> Command:
     """The command called `name`, with what it takes; what it does is imported when it runs."""
-    module = import_module(f"tuner.cli.usage.{COMMANDS[name]}")
-    usage: type[Arguments] = getattr(module, f"{name.capitalize()}Arguments")
-    home, function = _CARRIED_OUT.get(name, (name, name))
+    module, home = COMMANDS[name]
+    usage: type[Arguments] = getattr(import_module(f"tuner.cli.usage.{module}"), _usage_of(name))
     around = typer.Typer(add_completion=False)
-    around.callback()(_nothing)
+    around.callback()(lambda: None)
     if parts := [part for part in vars(usage).values() if isinstance(part, type)]:
-        group = typer.Typer(no_args_is_help=True, help=usage.__doc__)
+        group = typer.Typer(no_args_is_help=True, help=usage.says())
         around.add_typer(group, name=name)
         for part in parts:
             inner = part.__name__.lower()
             group.command(inner, hidden=inner in _HIDDEN)(_running(part, home, inner))
     else:
-        around.command(name)(_running(usage, home, function))
-    made = get_group(around).commands[name]
-    for shown in (made, *getattr(made, "commands", {}).values()):
-        shown.help = flowing(shown.help or "")
-    return made
+        around.command(name)(_running(usage, home, _FUNCTIONS.get(name, name)))
+    return get_group(around).commands[name]
 
 
 def _running(usage: type[Arguments], home: str, name: str) -> Callable[..., None]:
@@ -170,7 +149,7 @@ def _running(usage: type[Arguments], home: str, name: str) -> Callable[..., None
         choose_rsyslogd(getattr(options, "rsyslogd", None))
         getattr(import_module(f"tuner.cli.{home}"), name)(options)
 
-    run_command.__doc__ = usage.__doc__
+    run_command.__doc__ = usage.says()
     for parameter in usage.parameters().values():
         # What may not be read is said where it is read, with one exit code.
         parameter.readable = False
@@ -191,15 +170,6 @@ def _given(context: typer.Context) -> dict[str, str]:
             is_option = parameter.param_type_name == "option"
             given[parameter.name or ""] = parameter.opts[0] if is_option else "the profile"
     return given
-
-
-def flowing(text: str) -> str:
-    """Each paragraph on one line, for the terminal to break; Typer keeps breaks as they are."""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
-
-
-def _nothing() -> None:
-    """Stands for a command that is not imported yet."""
 
 
 _EXIT_CODES = (
@@ -238,11 +208,11 @@ def _options(
     context.call_on_close(say_what_waited)
 
 
-def _lacking(error: Exception) -> ProgramMissing | None:
+def _lacking(error: Exception) -> errors.ProgramMissing | None:
     """What to install where a library is not there that not every command needs."""
     library = error.name if isinstance(error, ModuleNotFoundError) else None
     asked = next((word for word in sys.argv[1:] if word in COMMANDS), "this command")
-    return None if library is None else library_missing(library.partition(".")[0], asked)
+    return None if library is None else errors.library_missing(library.partition(".")[0], asked)
 
 
 def run() -> None:
@@ -250,18 +220,18 @@ def run() -> None:
     try:
         end_orderly()
         app()
-    except BadProfile as error:
+    except errors.BadProfile as error:
         # Each line begins with file:line:column, as editors expect it.
         typer.echo(printable(str(error)), err=True)
         sys.exit(error.exit_code)
-    except (TuneError, Interrupted) as error:
+    except (errors.TuneError, errors.Interrupted) as error:
         typer.echo(printable(f"rsyslog-tune: {error}"), err=True)
         sys.exit(error.exit_code)
     except SystemExit as end:
         # Typer ends with 2 for a usage error; 2 means "differences found" here.
         sys.exit(64 if end.code == 2 else end.code)
     except OSError as error:
-        typer.echo(printable(f"rsyslog-tune: {of_the_system(error)}"), err=True)
+        typer.echo(printable(f"rsyslog-tune: {errors.of_the_system(error)}"), err=True)
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - the one place where a bug becomes an exit code
         lacks = _lacking(error)

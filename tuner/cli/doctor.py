@@ -17,12 +17,11 @@ from tuner.engines.versions import DEFAULT, TESTED, VERSIONS, Distribution, dist
 from tuner.errors import EXTRAS, BadUsage, ProgramMissing, library_missing
 from tuner.host.programs import java_for, maven, rsyslog_version, ssh
 from tuner.host.remote import connect
-from tuner.host.usage import cores, memory_bytes
+from tuner.host.usage import describe_machine
 from tuner.lab.check import missing_modules, require_omelasticsearch
 from tuner.lab.distribution import cached, fetch, home_of
 from tuner.lab.scratch import remove_abandoned
 from tuner.modules.registry import packages
-from tuner.schema.units import cores_text
 
 _PACKAGES = ("rsyslog", *dict.fromkeys(packages().values()), "maven")
 # The newest Python that tests ran on.
@@ -53,8 +52,7 @@ def doctor(options: DoctorArguments) -> None:
         if not home_of(distribution).is_dir():
             with working(f"downloading {_name(distribution)}; it is kept for later runs"):
                 fetch(distribution)
-    removed = (f"{path}, left by a killed run" for path in remove_abandoned())
-    gone = (Requirement("removed", text) for text in removed)
+    gone = (Requirement("removed", f"{path}, left by a killed run") for path in remove_abandoned())
     findings = [*_needed(), *_module_findings(), *_useful(), *gone]
     print_result(options.output, "doctor", {"findings": findings}, "\n".join(map(str, findings)))
     missing = [finding for finding in findings if finding.missing]
@@ -79,25 +77,20 @@ def _engines(text: str) -> Sequence[Distribution]:
 
 
 def _needed() -> list[Requirement]:
-    lowest, highest = DEFAULT.java_lowest, DEFAULT.java_highest
-
-    def java() -> str:
-        program = java_for(lowest, highest)
-        return f"{program.major}  {program.home}"
-
-    def omelasticsearch() -> str:
-        require_omelasticsearch()
-        return "rsyslogd loads it"
-
     rsyslogd = _asked("rsyslogd", rsyslog_version)
     return [
         rsyslogd if rsyslogd.missing else rsyslogd_finding(rsyslogd.found),
-        _asked("omelasticsearch", omelasticsearch),
-        _asked("java", java),
+        _asked("omelasticsearch", require_omelasticsearch, "rsyslogd loads it"),
+        _asked("java", _java),
         maven_finding(cached()),
         python_finding(sys.version_info[:2]),
         *_libraries(),
     ]
+
+
+def _java() -> str:
+    program = java_for(DEFAULT.java_lowest, DEFAULT.java_highest)
+    return f"{program.major}  {program.home}"
 
 
 def _module_findings() -> list[Requirement]:
@@ -147,11 +140,13 @@ def maven_finding(engines: Sequence[Distribution]) -> Requirement:
     return requirement
 
 
-def _asked(what: str, ask: Callable[[], str]) -> Requirement:
+def _asked(what: str, ask: Callable[[], object], found: str = "") -> Requirement:
+    """What was found, else what the answer says."""
     try:
-        return Requirement(what, ask())
+        answer = ask()
     except ProgramMissing as error:
         return Requirement(what, str(error), missing=True)
+    return Requirement(what, found or str(answer))
 
 
 def engine_finding(engine: Distribution) -> Requirement:
@@ -170,7 +165,6 @@ def engine_finding(engine: Distribution) -> Requirement:
 
 
 def _useful() -> list[Requirement]:
-    memory = f"{cores_text(cores())}, {memory_bytes() / 1024**3:.1f} GiB"
     here = connect("this machine", "local://")
     versions = {name: here.package(name) for name in _PACKAGES}
     installed = [
@@ -180,7 +174,8 @@ def _useful() -> list[Requirement]:
     if by_ssh.missing:
         needs = "apply, verify, import --host and cluster need it"
         by_ssh = Requirement("ssh", f"{by_ssh.found}; {needs}", limits=True)
-    return [*map(engine_finding, VERSIONS), by_ssh, Requirement("machine", memory), *installed]
+    machine = Requirement("machine", describe_machine())
+    return [*map(engine_finding, VERSIONS), by_ssh, machine, *installed]
 
 
 def _name(distribution: Distribution) -> str:

@@ -37,28 +37,20 @@ def _mentioned(words: str, mentions: Sequence[Mention]) -> Iterator[str]:
 
 
 def _key_text(key: Explanation) -> str:
-    rows = [
-        ("allowed", key.allowed),
-        ("default", key.default),
-        ("since", key.since),
-        ("changes", (key.changes,) if key.changes else ()),
-        ("search", key.search),
-        ("trap", key.traps),
-        ("keys", key.keys),
-        ("source", (key.source,)),
-    ]
-    return "\n".join([*key.paths, wrapped(key.does, "  "), *labelled(rows)])
+    labels = ("allowed", "default", "since", "changes", "search", "traps", "keys", "source")
+    return "\n".join([*key.paths, wrapped(key.does, "  "), *_labelled(key, labels)])
 
 
 def _rule_text(rule: CodeExplanation) -> str:
-    rows = [
-        ("layer", (rule.layer,)),
-        ("severity", (rule.severity,) if rule.severity else ()),
-        ("bad", rule.bad),
-        ("good", rule.good),
-        ("source", (rule.source,)),
-    ]
-    return "\n".join([rule.code, wrapped(rule.why, "  "), *labelled(rows)])
+    labels = ("layer", "severity", "bad", "good", "source")
+    return "\n".join([rule.code, wrapped(rule.why, "  "), *_labelled(rule, labels)])
+
+
+def _labelled(answer: Explanation | CodeExplanation, labels: Sequence[str]) -> Iterator[str]:
+    """What an answer says under these names."""
+    for label in labels:
+        said = getattr(answer, label)
+        yield from labelled([(label, (said,) if said and isinstance(said, str) else said)])
 
 
 def schema(_: SchemaArguments) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tuner.cli.console import OutputFormat, say
 from tuner.cli.layout import print_blocks
-from tuner.errors import BadProfile, BadUsage, JobFailed, Refused
+from tuner.errors import BadProfile, BadUsage, Interrupted, JobFailed, Refused
 from tuner.host.lock import holding
 from tuner.lab.scratch import remove_abandoned
 from tuner.lint.candidate import candidate
@@ -23,7 +23,7 @@ from tuner.profile.source import at, read
 from tuner.reading import resolved
 from tuner.render.artefacts import render
 from tuner.render.form import Form
-from tuner.render.tree import write
+from tuner.render.tree import Tree
 from tuner.report.markdown import blocks_markdown, report_markdown
 from tuner.report.metrics import Gauges, metrics_text
 from tuner.report.page import page
@@ -65,18 +65,23 @@ class Exports:
             taken.add(resolved(path))
             require_writable(path)
 
-    def write(self, data: Mapping[str, object], blocks: Sequence[PlainBlock]) -> None:
-        """Write the results to those files; raises JobFailed."""
+    def publish(
+        self,
+        data: Mapping[str, object],
+        blocks: Sequence[PlainBlock],
+        output: OutputFormat,
+        end: BaseException | None = None,
+    ) -> None:
+        """Write the results to those files, then print them, unless a signal was their end, which
+        is raised; raises JobFailed."""
         if self.json is not None:
             write_whole(self.json, json.dumps(data, indent=2) + "\n")
         if self.markdown is not None:
             write_whole(self.markdown, blocks_markdown(blocks))
-
-    def publish(
-        self, data: Mapping[str, object], blocks: Sequence[PlainBlock], output: OutputFormat
-    ) -> None:
-        """Write the results to those files, then print them; raises JobFailed."""
-        self.write(data, blocks)
+        if isinstance(end, Interrupted):
+            if written := list(filter(None, (self.json, self.markdown))):
+                say(f"results so far: {' and '.join(map(str, written))}")
+            raise end
         print_blocks(output, data, blocks)
 
 
@@ -223,7 +228,8 @@ def write_results(directory: Path, written: LoadedProfile, study: Study) -> None
         try:
             there = parse_profile(text, str(path), best.layers, best.beside)
             _require_secrets(there)
-            write(render(there.profile, form=Form(snippets_of(there))), directory / "rendered")
+            rendered = render(there.profile, form=Form(snippets_of(there)))
+            Tree(rendered, directory / "rendered").write()
         except (BadProfile, Refused) as bad:
             raise JobFailed(f"best.yaml is not rendered: {bad}") from None
 

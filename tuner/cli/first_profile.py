@@ -6,21 +6,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from posixpath import normpath
 
 from tuner.cli.console import print_result, say, working
 from tuner.cli.hosts import machines_of
-from tuner.cli.profiles import name_for
+from tuner.cli.profiles import name_for, release_here
 from tuner.cli.usage.profiles import ImportArguments, InitArguments
 from tuner.deploy.host_files import HostFiles
 from tuner.deploy.target import RemoteHost
 from tuner.engine.access import client_for
 from tuner.engine.installed import field_uses
-from tuner.errors import BadUsage, JobFailed, ProgramMissing, Refused
-from tuner.host.programs import rsyslog_version, version_in
+from tuner.errors import BadUsage, JobFailed, Refused
+from tuner.host.programs import version_in
 from tuner.host.usage import cores, memory_bytes
 from tuner.lab.bind import require_bindable
 from tuner.lab.check import translated
@@ -45,10 +45,7 @@ from tuner.writing import write_new
 
 def init(options: InitArguments) -> None:
     """Carry out `rsyslog-tune init`."""
-    release = None
-    with suppress(ProgramMissing):
-        release = rsyslog_version()
-    machine = LocalMachine(release, cores(), memory_bytes())
+    machine = LocalMachine(release_here(), cores(), memory_bytes())
     profile = options.profile
     text = starter(asset_text("templates", "starter.yaml"), name_for(profile), machine)
     parse_profile(text, str(profile))
@@ -77,12 +74,6 @@ class _Original:
         """What is kept beside the profile, by whole paths; None where nothing is."""
         return [(str(path.absolute()), text) for path, text in self.copies.items()] or None
 
-    @property
-    def files(self) -> list[str]:
-        """The files that the profile stands on."""
-        read = () if self.read is None else self.read.sources
-        return [str(path) for path in (*self.copies, *read)]
-
 
 def import_(options: ImportArguments) -> None:
     """Carry out `rsyslog-tune import`."""
@@ -105,7 +96,7 @@ def import_(options: ImportArguments) -> None:
         "schema": 2,
         "profile": None if profile is None else str(profile),
         "text": text,
-        "files": original.files,
+        "files": [*map(str, original.copies), *(original.read.sources if original.read else ())],
         "rsyslogd": {"accepted": verdict.passed, "remark": verdict.remark},
         **tunable,
     }
@@ -256,17 +247,15 @@ def _release(wanted: str | None, machine: RemoteHost | None) -> str | None:
         if re.fullmatch(r"8\.[0-9]{2,4}", wanted) is None:
             raise BadUsage(f"--release {wanted}: a release of rsyslog is written as 8.2512")
         return wanted
-    release, place = None, "here"
-    if machine is not None:
+    if machine is None:
+        release, place = release_here(), "here"
+    else:
         place = f"on {machine.machine.name}"
         asked = machine.host.run(["sh", "-c", "PATH=$PATH:/usr/sbin:/sbin rsyslogd -v"])
         release = version_in(asked.out.decode(errors="replace"))
-    else:
-        with suppress(ProgramMissing):
-            release = rsyslog_version()
-    if release is None:
-        say(f"release.rsyslog is the default, as there is no rsyslogd {place}: --release names it")
-    else:
+        if release is None:
+            say(f"release.rsyslog is the default: there is no rsyslogd {place}; --release sets it")
+    if release is not None:
         say(f"release.rsyslog is {release}, that of the rsyslogd {place}: --release names another")
     return release
 

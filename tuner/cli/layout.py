@@ -12,30 +12,22 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from tuner.cli.console import OutputFormat, result_json, show
-from tuner.report.sections import (
-    Bullets,
-    Caution,
-    Cell,
-    Paragraph,
-    PlainBlock,
-    Table,
-    numeric_columns,
-    shown,
-)
+from tuner.report import sections
 
+_Block = sections.PlainBlock | sections.Caution
 # Columns of shorter cells keep each cell on one line where there is room; others may fold to this.
 _SHORT, _FOLDED = 24, 8
 # Between columns.
 _GAP = 2
 
 
-def show_blocks(blocks: Iterable[PlainBlock | Caution]) -> None:
+def show_blocks(blocks: Iterable[_Block]) -> None:
     """Print blocks as the result of a command, tables as wide as the terminal."""
     show(*chain.from_iterable(map(renderables, blocks)))
 
 
 def print_blocks(
-    output: OutputFormat, data: Mapping[str, object], blocks: Iterable[PlainBlock | Caution]
+    output: OutputFormat, data: Mapping[str, object], blocks: Iterable[_Block]
 ) -> None:
     """Print the result of a command, as JSON or laid out."""
     if output is OutputFormat.JSON:
@@ -44,26 +36,26 @@ def print_blocks(
         show_blocks(blocks)
 
 
-def renderables(block: PlainBlock | Caution) -> Iterator[RenderableType]:
+def renderables(block: _Block) -> Iterator[RenderableType]:
     """A block for a terminal of any width."""
     match block:
-        case Caution(lead, text, lines):
+        case sections.Caution(lead, text, lines):
             sentence = f"{lead}: {text}".removesuffix(": ") + (":" if lines else "")
-            yield Text(shown(sentence), style="bold yellow")
+            yield Text(sections.shown(sentence), style="bold yellow")
             if lines:
                 yield _list(lines)
-        case Paragraph(text, is_lead):
-            yield Text(shown(text), style="bold" if is_lead else "")
-        case Bullets(lines):
+        case sections.Paragraph(text, is_lead):
+            yield Text(sections.shown(text), style="bold" if is_lead else "")
+        case sections.Bullets(lines):
             yield _list(lines)
-        case Table():
+        case sections.Table():
             yield _FittedTable(block)
 
 
 def _list(lines: Iterable[str]) -> RichTable:
     grid = RichTable.grid(padding=(0, 1, 0, 0))
     for line in lines:
-        grid.add_row(Text("-"), Text(shown(line)))
+        grid.add_row(Text("-"), Text(sections.shown(line)))
     return grid
 
 
@@ -72,13 +64,13 @@ class _FittedTable:
     """A table in which short cells keep to one line as far as there is room; what is too long for
     its line continues on the next: nothing is cut."""
 
-    table: Table
+    table: sections.Table
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
-        header = [shown(name) for name in self.table.header]
+        header = [sections.shown(name) for name in self.table.header]
         rows = [[_text(cell) for cell in row] for row in self.table.rows]
         longest = [max(map(len, column)) for column in zip(*rows, strict=True)] or [0] * len(header)
-        numeric = numeric_columns(self.table) or (False,) * len(header)
+        numeric = sections.numeric_columns(self.table) or (False,) * len(header)
         widths = _widths(header, longest, options.max_width)
         grid = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
         for name, is_number, width in zip(header, numeric, widths, strict=True):
@@ -102,5 +94,5 @@ def _widths(header: Sequence[str], longest: Sequence[int], room: int) -> list[in
     return [width or None for width in widths]
 
 
-def _text(cell: Cell) -> Text:
-    return Text(shown(cell if isinstance(cell, str) else "\n".join(cell)))
+def _text(cell: sections.Cell) -> Text:
+    return Text(sections.shown(cell if isinstance(cell, str) else "\n".join(cell)))

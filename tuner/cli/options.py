@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from enum import Enum
-from functools import partial
+from functools import cache, partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import get_type_hints
 
@@ -25,9 +27,34 @@ optional = partial(typer.Option, None)
 flag = partial(typer.Option, False)
 
 
+@cache
+def docstrings(module: Path) -> dict[str, str]:
+    """The docstrings of a module's classes and of their attributes, by qualified names.  They are
+    read from its text, which takes a fraction of an import."""
+    return dict(_documented(ast.parse(module.read_text("utf-8")).body, ""))
+
+
+def _documented(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[str, str]]:
+    for statement, after in zip_longest(body, body[1:]):
+        match statement, after:
+            case ast.ClassDef(name), _:
+                yield f"{owner}{name}", flowing(ast.get_docstring(statement) or "")
+                yield from _documented(statement.body, f"{owner}{name}.")
+            case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                yield f"{owner}{name}", flowing(text)
+            case _:
+                pass
+
+
+def flowing(text: str) -> str:
+    """Each paragraph on one line, for the terminal to break; Typer keeps breaks as they are."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
 class Arguments:
-    """What a command takes.  The docstring of a class is the help of its command, the attributes
-    are its arguments and options, those of the class before those of its bases.
+    """What a command takes.  The docstring of a class is the help of its command; its attributes
+    are the arguments and options, those of the class before those of its bases, and the docstring
+    below one is its help, where that is not given.
 
     `given` has those that were written on the command line, as the user calls them.
     """
@@ -38,26 +65,30 @@ class Arguments:
         vars(self).update(defaults | values)
 
     @classmethod
+    def says(cls) -> str:
+        """What a command says of itself."""
+        return docstrings(Path(inspect.getfile(cls)))[cls.__qualname__]
+
+    @classmethod
     def parameters(cls) -> dict[str, ParameterInfo]:
         """What Typer is to know of each argument and option."""
-        attributes = (vars(owner).items() for owner in cls.__mro__)
         return {
             name: value
-            for owned in attributes
-            for name, value in owned
+            for owner in cls.__mro__
+            for name, value in vars(owner).items()
             if isinstance(value, ParameterInfo)
         }
 
     @classmethod
     def signature(cls) -> inspect.Signature:
         """The parameters as those of a function."""
-        hints, kind = get_type_hints(cls), inspect.Parameter.KEYWORD_ONLY
-        return inspect.Signature(
-            [
-                inspect.Parameter(name, kind, default=info, annotation=hints[name])
-                for name, info in cls.parameters().items()
-            ]
-        )
+        hints, kind, taken = get_type_hints(cls), inspect.Parameter.KEYWORD_ONLY, []
+        for name, info in cls.parameters().items():
+            owner = next(owner for owner in cls.__mro__ if name in vars(owner))
+            texts = docstrings(Path(inspect.getfile(owner)))
+            info.help = info.help or texts.get(f"{owner.__qualname__}.{name}")
+            taken.append(inspect.Parameter(name, kind, default=info, annotation=hints[name]))
+        return inspect.Signature(taken)
 
     def given_beside(self, names: Container[str]) -> list[str]:
         """What was written on the command line but for these."""
@@ -98,25 +129,19 @@ INVENTORY = optional(
 class Reporting(Arguments):
     """A command with a result."""
 
-    output: OutputFormat = typer.Option(
-        OutputFormat.TEXT, help="Results as text or as JSON on stdout."
-    )
+    output: OutputFormat = typer.Option(OutputFormat.TEXT)
+    """Results as text or as JSON on stdout."""
 
 
 class Rendering(Arguments):
     """What is rendered: a whole configuration or a drop-in, by whose templates."""
 
-    fragment: bool = flag(
-        "--fragment",
-        help="A drop-in for /etc/rsyslog.d beside the host's own configuration, instead of a whole "
-        "rsyslog.conf.",
-    )
-    loaded_modules: list[str] | None = optional(
-        "--loaded",
-        metavar="MODULE",
-        help="With --fragment: a module that the host's configuration loads itself; can be "
-        "repeated. imuxsock and imklog are always taken as loaded.",
-    )
+    fragment: bool = flag("--fragment")
+    """A drop-in for /etc/rsyslog.d beside the host's own configuration, instead of a whole
+    rsyslog.conf."""
+    loaded_modules: list[str] | None = optional("--loaded", metavar="MODULE")
+    """With --fragment: a module that the host's configuration loads itself; can be repeated.
+    imuxsock and imklog are always taken as loaded."""
     templates: Path | None = TEMPLATES
 
 

@@ -56,7 +56,7 @@ def read_profile(path: Path, sample: Path | None = None) -> LoadedProfile:
         )
     if path.suffix == CONFIGURATION:
         learnt = None if sample is None else str(sample.absolute())
-        text = on_top_of(path.name, name_for(path), _release_here(), sample=learnt)
+        text = on_top_of(path.name, name_for(path), release_here(), sample=learnt)
         return parse_profile(text, str(path))
     return load_profile(path)
 
@@ -69,7 +69,7 @@ def load(path: Path, sample: Path | None = None) -> LoadedProfile:
     return loaded
 
 
-def _release_here() -> str | None:
+def release_here() -> str | None:
     """The release of the rsyslogd here.  Where none is installed it says so and gives None: what
     needs one stops later."""
     try:

@@ -21,8 +21,7 @@ from tuner.render.artefacts import render as artefacts_of
 from tuner.render.export import exported, puppet_module
 from tuner.render.form import Form, Format
 from tuner.render.templates import Templates
-from tuner.render.tree import Status, require_ours, stale, states_of, unified, write
-from tuner.render.tree import diff as difference
+from tuner.render.tree import Status, Tree, stale, unified
 
 if TYPE_CHECKING:
     from tuner.deploy.objects import ClusterObject
@@ -62,12 +61,11 @@ def render(options: RenderArguments) -> None:
         _print(artefacts, output)
         return
     base = loaded.profile.base
-    read: Iterable[str] = () if base is None else base.kept.sources
+    tree = Tree(artefacts, directory, () if base is None else base.kept.sources)
     if compares:
-        _compare(artefacts, directory, read, options.diff, output)
-        return
-    states = write(artefacts, directory, read)
-    _say_written(states, needs, directory, output)
+        _compare(tree, options.diff, output)
+    else:
+        _say_written(tree.write(), needs, directory, output)
 
 
 def _exported(
@@ -94,16 +92,14 @@ def _say_written(
     states = {str(directory / path): status.value for path, status in done.items()}
     lines = [f"{state:<9}  {path}" for path, state in states.items()]
     for host, kinds in needs.items():
-        lines += [
-            f"{host} needs {kind}: {', '.join(names)}" for kind, names in kinds.items() if names
-        ]
-    files = [str(directory / path) for path, status in done.items() if status is not Status.REMOVED]
-    print_result(
-        output, "render", {"files": files, "status": states, "needs": needs}, "\n".join(lines)
-    )
+        listed = ((kind, ", ".join(names)) for kind, names in kinds.items() if names)
+        lines += [f"{host} needs {kind}: {names}" for kind, names in listed]
+    files = [path for path, state in states.items() if state != Status.REMOVED.value]
+    fields = {"files": files, "status": states, "needs": needs}
+    print_result(output, "render", fields, "\n".join(lines))
 
 
-def _print(artefacts: tuple[Artefact, ...], output: OutputFormat) -> None:
+def _print(artefacts: Iterable[Artefact], output: OutputFormat) -> None:
     files = {artefact.path: artefact.text for artefact in artefacts}
     text = "\n".join(f"==> {path} <==\n{text}" for path, text in files.items())
     print_result(output, "render", {"text": files}, text)
@@ -116,23 +112,17 @@ def _print_file(artefacts: tuple[Artefact, ...], file: str, output: OutputFormat
         names = ", ".join(artefact.path for artefact in artefacts)
         raise BadUsage(f"this profile renders no {file}, only {names}")
     if output is OutputFormat.JSON:
-        _print(tuple(chosen), output)
+        _print(chosen, output)
     else:
         typer.echo(chosen[0].text, nl=False)
 
 
-def _compare(
-    artefacts: tuple[Artefact, ...],
-    directory: Path,
-    read: Iterable[str],
-    diff: bool,
-    output: OutputFormat,
-) -> None:
-    states = states_of(artefacts, directory, read)
+def _compare(tree: Tree, diff: bool, output: OutputFormat) -> None:
+    states = tree.states
     old = stale(states)
-    text = difference(artefacts, directory, read).rstrip() if diff else ""
+    text = tree.diff().rstrip() if diff else ""
     print_result(output, "render-check", {"stale": list(old)}, text)
-    require_ours(artefacts, directory, read)
+    tree.require_ours()
     if old:
         raise DifferencesFound(f"{len(old)} of {len(states)} files differ: {', '.join(old)}")
 
@@ -166,10 +156,15 @@ def _profiles(a: Path, b: Path, site: Templates | None, output: OutputFormat) ->
     files = [{"path": path, "diff": text} for path, text in texts.items()]
     fields = {"differs": bool(differing), "files": files}
     print_result(output, "diff", fields, "".join(texts.values()).rstrip())
+    _require_same(differing, list(texts), "files")
+
+
+def _require_same(differing: Sequence[str], names: Sequence[str], what: str) -> None:
+    """Say that nothing differs of these; raises DifferencesFound where something does."""
     if differing:
-        names = ", ".join(differing)
-        raise DifferencesFound(f"{len(differing)} of {len(texts)} files differ: {names}")
-    say(f"the same: {', '.join(texts)}")
+        listed = ", ".join(differing)
+        raise DifferencesFound(f"{len(differing)} of {len(names)} {what} differ: {listed}")
+    say(f"the same: {', '.join(names)}")
 
 
 def _main(loaded: LoadedProfile) -> str:
@@ -202,13 +197,8 @@ def _with_cluster(
     fields = {"differs": bool(differing), "objects": [_fields(compared) for compared in objects]}
     text = "".join(compared.unified() for compared in differing).rstrip()
     print_result(output, "diff", fields, text)
-    if differing:
-        names = ", ".join(
-            f"{compared.name} (missing)" if compared.found is None else compared.name
-            for compared in differing
-        )
-        raise DifferencesFound(f"{len(differing)} of {len(objects)} objects differ: {names}")
-    say(f"the same: {', '.join(compared.name for compared in objects)}")
+    names = [f"{one.name}{' (missing)' * (one.found is None)}" for one in differing]
+    _require_same(names, [compared.name for compared in objects], "objects")
 
 
 def _fields(compared: ClusterObject) -> dict[str, object]:

@@ -29,17 +29,8 @@ from tuner.measure.paired import Comparison
 from tuner.profile.model import Profile
 from tuner.profile.objective import Objective
 from tuner.profile.schema import full_name, names_in
-from tuner.report.figures import (
-    STEADY,
-    SUSTAINED,
-    Levels,
-    Rate,
-    claimed_rate,
-    move,
-    pair_text,
-    steps,
-    steps_text,
-)
+from tuner.report import figures
+from tuner.report.figures import STEADY, SUSTAINED
 from tuner.schema.numerals import eps, percent, seconds
 from tuner.search.climb import Leader
 from tuner.search.study import BASELINE, PAIRED, SCORED, Changes, Phase, Trial
@@ -87,7 +78,7 @@ class Progress:
         return names_in(self.profile, [knob.path for knob in self.knobs])
 
     @cached_property
-    def written(self) -> Levels:
+    def written(self) -> figures.Levels:
         """The levels of the profile as written, the most promising settings first."""
         return {knob.path: knob.current for knob in sorted(self.knobs, key=lambda knob: knob.rank)}
 
@@ -112,17 +103,17 @@ class Progress:
         )
 
     @property
-    def aim(self) -> Rate:
+    def aim(self) -> figures.Rate:
         """What single runs are shown by."""
-        return claimed_rate(self.trials, None, None)
+        return figures.claimed_rate(self.trials, None, None)
 
     @property
-    def paired(self) -> tuple[Comparison | None, Rate]:
+    def paired(self) -> tuple[Comparison | None, figures.Rate]:
         """The best against the profile by fresh pairs, by the lesser of both rates, as a claim will
         be, None with less than two; and the rate that it is of."""
         pairs, machines = pairs_of(self.trials), machines_of(self.trials)
         rates = (compared(pairs, rate.of, machines) for rate in (STEADY, SUSTAINED))
-        return lesser_gain(pairs, machines), claimed_rate(self.trials, *rates)
+        return lesser_gain(pairs, machines), figures.claimed_rate(self.trials, *rates)
 
     def verdict(self, changes: Changes) -> Diagnosis | None:
         """What limited a point when it was measured last."""
@@ -144,7 +135,7 @@ def trial_line(progress: Progress, trial: Trial, left_s: float) -> str:
     """A trial that ended after those of `progress`, in a line that is as long as it gets: which
     one, what came out, what is left, what it changed and why.  Nothing is cut."""
     name = "warm-up" if trial.phase is Phase.WARM_UP else f"trial {trial.number:>3}"
-    name = f"{name:<9} {pair_text(trial.phase, trial.pair)}".rstrip()
+    name = f"{name:<9} {figures.pair_text(trial.phase, trial.pair)}".rstrip()
     outcome = _outcome(progress, trial)
     return f"{name}  {outcome}  ({seconds(left_s)} left)  {_changed(progress, trial)}"
 
@@ -161,7 +152,7 @@ def trial_name(running: Running) -> str:
 
 def detail_lines(progress: Progress, trial: Trial) -> Iterator[str]:
     """What a trial showed beside its rate, for those who want all of it."""
-    moved = move(progress.best, trial.changes, progress.written)
+    moved = figures.move(progress.best, trial.changes, progress.written)
     for step in moved.steps if trial.phase in _MOVING else ():
         name = full_name(progress.profile, step.path)
         yield f"    {name}: {level_text(step.before)} -> {level_text(step.after)}"
@@ -183,7 +174,7 @@ def detail_lines(progress: Progress, trial: Trial) -> Iterator[str]:
 def _changed(progress: Progress, trial: Trial) -> str:
     """What a trial changed, and why it was made: `refresh_interval 5s -> 30s (at random)`; of a
     point that was measured before, its first trial."""
-    moved = move(progress.best, trial.changes, progress.written)
+    moved = figures.move(progress.best, trial.changes, progress.written)
     if trial.phase is Phase.FINAL:
         first = progress.first(trial.changes)
         is_best = not moved.steps and trial.changes != BASELINE
@@ -191,7 +182,7 @@ def _changed(progress: Progress, trial: Trial) -> str:
     if trial.phase not in _MOVING or trial.changes == BASELINE or not moved.steps:
         return trial.why
     best = "best with " if moved.from_best else ""
-    return f"{best}{steps_text(moved.steps, progress.names)} ({trial.why})"
+    return f"{best}{figures.steps_text(moved.steps, progress.names)} ({trial.why})"
 
 
 def _outcome(progress: Progress, trial: Trial) -> str:
@@ -281,7 +272,7 @@ def _status(progress: Progress, now_s: float) -> RenderableType:
         return Text("starting", style="bold")
     name = trial_name(running)
     if running.pair is not None:
-        name += f", {pair_text(running.phase, running.pair)}"
+        name += f", {figures.pair_text(running.phase, running.pair)}"
     stage = f"{_one_line(running.stage)} {max(0.0, now_s - running.since_s):.0f} s"
     left_s = progress.budget_s - now_s
     left = f"{seconds(left_s)} left" if left_s > 0 else f"{seconds(-left_s)} beyond the budget"
@@ -302,11 +293,8 @@ def _facts(progress: Progress) -> Iterator[tuple[str, Text]]:
         rate = aim.text(statistics.median(rates))
         yield "as written", Text(f"{rate}, {_runs(rates)}{spread}")
     if best != BASELINE and (rates := progress.rates(best)):
-        rate = progress.aim.text(statistics.median(rates))
-        yield (
-            "best",
-            Text.assemble((rate, "bold"), f", trial {progress.first(best)}, {_runs(rates)}"),
-        )
+        median = (progress.aim.text(statistics.median(rates)), "bold")
+        yield "best", Text.assemble(median, f", trial {progress.first(best)}, {_runs(rates)}")
     yield from _gain(progress)
     limit, written = _bottleneck(progress, best), _bottleneck(progress, BASELINE)
     if limit and written and limit != written:
@@ -319,8 +307,8 @@ def _facts(progress: Progress) -> Iterator[tuple[str, Text]]:
     if doubts:
         among = f" of {len(progress.trials)} trials"
         yield "doubts", Text(", ".join(doubts) + among, style="yellow")
-    if changed := steps(BASELINE, best, progress.written):
-        yield "changed", Text(_one_line(steps_text(changed, progress.names, _MOST_CHANGED)))
+    if changed := figures.steps(BASELINE, best, progress.written):
+        yield "changed", Text(_one_line(figures.steps_text(changed, progress.names, _MOST_CHANGED)))
 
 
 def _runs(rates: Sequence[float]) -> str:
@@ -342,16 +330,13 @@ def _gain(progress: Progress) -> Iterator[tuple[str, Text]]:
         basis = f" {over}{adjusted}, by {paired.pairs}{enough} pairs"
     changed = progress.aim.change(gain)
     between = f" [{percent(changed.low)}, {percent(changed.high)}]"
-    yield "gain", Text.assemble((percent(changed.ratio), _style_of(gain.ratio)), between, basis)
+    style = "green" if gain.ratio > 1.0 else "red"
+    yield "gain", Text.assemble((percent(changed.ratio), style), between, basis)
 
 
 def _bottleneck(progress: Progress, changes: Changes) -> str:
     verdict = progress.verdict(changes)
     return "" if verdict is None else verdict.bottleneck.value
-
-
-def _style_of(ratio: float) -> str:
-    return "green" if ratio > 1.0 else "red"
 
 
 # Drawing takes processor time from what is measured: some 1.5 ms each time.

@@ -19,18 +19,10 @@ from tuner.cli.place import Wanted, open_place
 from tuner.engines.index import MappingStyle
 from tuner.errors import Interrupted, Unreachable
 from tuner.lab.engine import stores
+from tuner.measure import sustain
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, Result, TrialPlan
 from tuner.measure.series import Arm, MeasuredProfile, Run, Series, block_order, values
-from tuner.measure.sustain import (
-    LoadTrial,
-    Sustained,
-    bounds,
-    next_load,
-    overload_of,
-    overload_plan,
-    why_not,
-)
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
 from tuner.report.figures import on
@@ -48,6 +40,8 @@ from tuner.search.notes import dropped
 from tuner.search.study import BASELINE, Asked, LabFacts, Note, Phase, Trial
 
 T = TypeVar("T")
+End = Unreachable | Interrupted | None
+"""What ended a series early: the loss of the engine or of the last machine, or a signal."""
 _FIRST_SHARE = 0.9
 _KEPT_NODE = "node settings: the running engine keeps its own for all that is measured"
 
@@ -226,7 +220,8 @@ class SideBySide:
                 case Trial():
                     yield happening
                 case LostTrial(asked=asked, reason=reason):
-                    run = f"{_name(asked)} was lost on {asked.machine}"
+                    block = "" if asked.pair is None else f", block {asked.pair}"
+                    run = f"{asked.why}{block} was lost on {asked.machine}"
                     say(f"{run}: {reason}; it does not count and is measured again")
                     yield asked.machine
                 case DroppedMachine(machine=machine):
@@ -245,49 +240,35 @@ class SideBySide:
             self._last[machine] = arm
 
 
-def _name(asked: Asked) -> str:
-    return asked.why if asked.pair is None else f"{asked.why}, block {asked.pair}"
-
-
 def measured(
     wanted: Wanted,
     course: Course,
     titles: Sequence[str],
     parent: Path | None = None,
-    *,
     doubts: Sequence[str] = (),
-    interrupted: Callable[[Series], None] = lambda _: None,
-) -> tuple[Series, Unreachable | None]:
-    """What a course measures in a place of its own, as `last_known` gives it.
-
-    `titles` say what each arm is.  What is known by an interrupt is left to `interrupted`.
-    """
+) -> tuple[Series, End]:
+    """What a course measures in a place of its own, as `last_known` gives it; `titles` say what
+    each arm is."""
     profiles = [arm.profile for arm in course.arms]
     with (
         open_place(wanted, profiles, parent, Verbosity.NORMAL) as place,
         working("warming up the engine") as tell,
     ):
         series = unmeasured(course, place.facts, titles, doubts)
-        return last_known(Measuring(place, course, tell).stages(series), interrupted)
+        return last_known(Measuring(place, course, tell).stages(series))
 
 
-def last_known(
-    stages: Iterable[Series], interrupted: Callable[[Series], None] = lambda _: None
-) -> tuple[Series, Unreachable | None]:
-    """The last of the stages; where the engine or the last machine is lost for good, what was known
-    before that, and the loss.  Raises Unreachable where nothing was."""
+def last_known(stages: Iterable[Series]) -> tuple[Series, End]:
+    """The last of the stages; where the engine or the last machine is lost for good, or a signal
+    ended it, what was known before that, and what ended it, which is raised where nothing was."""
     last: Series | None = None
     try:
         for series in stages:
             last = series
-    except Unreachable as lost:
+    except (Unreachable, Interrupted) as end:
         if last is None:
             raise
-        return last, lost
-    except Interrupted:
-        if last is not None:
-            interrupted(last)
-        raise
+        return last, end
     if last is None:
         raise RuntimeError("nothing was measured")
     return last, None
@@ -400,27 +381,28 @@ class Measuring:
         one."""
         arm, window_s = self._course.arms[0], self._course.plan.window_s
         enough_s, first = 3 * window_s, _FIRST_SHARE * (series.median_eps(arm.name, machine) or 0.0)
-        trials: list[LoadTrial] = []
-        while (load := next_load(trials, enough_s, first)) is not None:
+        trials: list[sustain.LoadTrial] = []
+        while (load := sustain.next_load(trials, enough_s, first)) is not None:
             self._tell(f"sustainable rate{on(machine)}: {eps(load)} events per second")
             outcome = yield from self._paced(arm, machine, load, TrialPlan(LEAD_S, window_s))
-            reason = why_not(outcome, arm.profile)
+            reason = sustain.why_not(outcome, arm.profile)
             say(f"{eps(load)} events per second: {reason or 'carried'}")
-            trials.append(LoadTrial(load, window_s, reason, outcome))
-        return replace(series, sustained=Sustained(bounds(trials, enough_s), tuple(trials)))
+            trials.append(sustain.LoadTrial(load, window_s, reason, outcome))
+        found = sustain.Sustained(sustain.bounds(trials, enough_s), tuple(trials))
+        return replace(series, sustained=found)
 
     def _overload(self, series: Series, machine: str) -> Generator[Asked, Trial, Series]:
         """150 % of the measured rate of the first arm, for the length of a window."""
         arm, window_s = self._course.arms[0], self._course.plan.window_s
         per_second = series.median_eps(arm.name, machine) or 0.0
-        plan = overload_plan(per_second, window_s)
+        plan = sustain.overload_plan(per_second, window_s)
         over = f"{eps(plan.over_per_second)} events per second for {plan.over_s:g} s"
         self._say(f"overload{on(machine)}: {over}")
         trial = TrialPlan(0.0, window_s, overloads=True)
         outcome = yield from self._paced(arm, machine, per_second, trial)
         if isinstance(outcome, Failure):
             return replace(series, overload=outcome)
-        return replace(series, overload=overload_of(plan, outcome))
+        return replace(series, overload=sustain.overload_of(plan, outcome))
 
     def _paced(
         self, arm: Arm, machine: str, per_second: float, plan: TrialPlan

@@ -165,7 +165,10 @@ def flood(options: FloodArguments) -> None:
     )
     output = options.output
     if not options.cluster:
-        _say_replay_remarks(spec)
+        if spec.replay is not None:
+            style, file = STYLES[spec.format], replayed_file(spec.replay)
+            for remark in file.remarks(style, spec.longest_bytes, repairs_utf8=True):
+                say(remark)
         _run(spec, (), plan, output)
         return
     # Needs more than a flood from here.
@@ -186,14 +189,6 @@ def _replay(options: FloodArguments) -> str | None:
     if options.min_bytes is not None or options.max_bytes is not None:
         raise BadUsage("--replay takes its sizes from the file: remove --min-bytes and --max-bytes")
     return str(replay)
-
-
-def _say_replay_remarks(spec: FloodSpec) -> None:
-    """Say what of a file to replay is not sent as it is; what repairs UTF-8 there is not known."""
-    if spec.replay is not None:
-        style, file = STYLES[spec.format], replayed_file(spec.replay)
-        for remark in file.remarks(style, spec.longest_bytes, repairs_utf8=True):
-            say(remark)
 
 
 def _run(spec: FloodSpec, hosts: Sequence[LoadHost], plan: PacePlan, output: OutputFormat) -> None:

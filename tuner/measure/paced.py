@@ -36,7 +36,7 @@ from tuner.measure.watch import Watch
 from tuner.measure.window import Poll, rise
 from tuner.profile.model import Profile
 from tuner.profile.placement import file_names, queues
-from tuner.render.retry import retries
+from tuner.render.actions import retries
 
 _TRACE_S = 0.5
 

@@ -120,8 +120,13 @@ def engine_artefacts(profile: Profile, templates: Templates | None = None) -> tu
     those of rsyslogd's hosts are others."""
     if profile.base is not None:
         return ()
-    writer = templates or shipped_templates()
-    return tuple(_marked(file) for file in _other_files(profile, writer))
+    writer, files = templates or shipped_templates(), list[Artefact]()
+    for output in profile.indexed:
+        folder = f"{output.name}/" if len(profile.indexed) > 1 else ""
+        for path, body in _engine_files(profile, output, writer):
+            text = json.dumps(body, indent=2, ensure_ascii=True)
+            files.append(Artefact(folder + path, f"{text}\n"))
+    return tuple(map(_marked, [*files, *_node_files(profile, writer)]))
 
 
 def configuration(
@@ -171,14 +176,6 @@ def node_files(profile: Profile) -> tuple[str, ...]:
     return (*files, HEAP) if "heap" in profile.node.model_fields_set else files
 
 
-def _other_files(profile: Profile, templates: Templates) -> Iterator[Artefact]:
-    for output in profile.indexed:
-        folder = f"{output.name}/" if len(profile.indexed) > 1 else ""
-        for path, body in _engine_files(profile, output, templates):
-            yield Artefact(folder + path, json.dumps(body, indent=2, ensure_ascii=True) + "\n")
-    yield from _node_files(profile, templates)
-
-
 def _engine_files(
     profile: Profile, output: OmelasticsearchOutput, templates: Templates
 ) -> Iterator[tuple[str, Json]]:
@@ -195,14 +192,13 @@ def _engine_files(
 
 
 def _node_files(profile: Profile, templates: Templates) -> Iterator[Artefact]:
-    node = _plain(profile).get("node")
+    node, settings, heap = _plain(profile).get("node"), profile.node.settings, profile.node.heap
     for path in node_files(profile):
-        name, values = f"{path}.j2", dict[str, object](settings=profile.node.settings)
-        if path == HEAP:
-            name, values = "heap.options.j2", dict[str, object](heap=profile.node.heap)
+        name = "heap.options.j2" if path == HEAP else f"{path}.j2"
         own_templates = templates.site_files(name)
         digest = fingerprint([node, own_templates] if own_templates else node)
-        yield Artefact(path, templates.fill(name, profile=profile.name, digest=digest, **values))
+        values = {"profile": profile.name, "digest": digest, "settings": settings, "heap": heap}
+        yield Artefact(path, templates.fill(name, **values))
 
 
 def _plain(profile: Profile) -> Json:

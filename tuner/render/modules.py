@@ -9,8 +9,6 @@ from typing import NamedTuple
 from tuner.errors import Refused
 from tuner.modules.input import Input
 from tuner.modules.mmanon import MmanonStep
-from tuner.modules.mmjsonparse import JsonParse
-from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import Output
 from tuner.modules.registry import OUTPUTS, every_package, name_of
 from tuner.modules.secrets import SecretRef
@@ -18,6 +16,8 @@ from tuner.profile.model import Profile, Spread
 from tuner.render.form import Form
 from tuner.schema.section import RsyslogSection, elsewhere, of_module
 
+PARSING = {"json": "mmjsonparse", "normalize": "mmnormalize"}
+"""The modules that parse an event by an action, by the formats."""
 _DRIVERS = {"gtls": "rsyslog-gnutls", "ossl": "rsyslog-openssl"}
 _LOADED = re.compile(r'load="(\w+)"')
 _DRIVER = re.compile(r'(?i:driver(?:\.name)?)="([a-z]+)"')
@@ -54,16 +54,11 @@ def modules(profile: Profile, repairs: bool, form: Form) -> tuple[Module, ...]:
     return tuple(loaded)
 
 
-def loaded_by(configuration: str) -> list[str]:
-    """The modules that a rendered configuration loads."""
-    return _LOADED.findall(configuration)
-
-
 def packages_of(configuration: str) -> dict[str, str]:
     """The packages of Debian beside rsyslog's own that a rendered configuration needs, each with
     the module or TLS driver that needs it."""
     shipped = {**every_package(), **_DRIVERS}
-    used = (*loaded_by(configuration), *_DRIVER.findall(configuration))
+    used = (*_LOADED.findall(configuration), *_DRIVER.findall(configuration))
     return {shipped[name]: name for name in used if name in shipped}
 
 
@@ -88,10 +83,8 @@ def _every(profile: Profile, repairs: bool) -> Iterator[Module]:
         yield Module("mmutf8fix")
     streams = [stream for _, stream in profile.every_stream]
     for stream in streams:
-        if isinstance(stream.parse, JsonParse):
-            yield Module("mmjsonparse")
-        elif isinstance(stream.parse, NormalizeParse):
-            yield Module("mmnormalize")
+        if isinstance(stream.parse, RsyslogSection):
+            yield Module(PARSING[stream.parse.format])
     steps = (step for stream in streams for step in stream.steps)
     yield from (Module(step.type) for step in steps if isinstance(step, MmanonStep))
     built_in = {name_of(output) for output in OUTPUTS if output.built_in}

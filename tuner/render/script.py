@@ -15,57 +15,39 @@ from tuner.modules.output import Lines
 from tuner.modules.queue import Queue
 from tuner.modules.registry import AnyOutput, Parse
 from tuner.modules.text_source import TextSource
+from tuner.profile import placement
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Global, Profile, Spread
-from tuner.profile.placement import (
-    file_names,
-    lane_queue,
-    lanes_by_port,
-    main_queue,
-    ports_of,
-    stream_queue,
-)
-from tuner.render.actions import ActionGroup, deliveries
+from tuner.render import rulesets
+from tuner.render.actions import ActionGroup, deliveries, retries
 from tuner.render.document import (
+    KEPT_METADATA,
+    METADATA,
     Piece,
+    Property,
     Step,
     Steps,
     document,
+    json_name,
     labelled,
     line,
 )
-from tuner.render.field_text import KEPT_METADATA, METADATA, Property, json_name
 from tuner.render.form import WHOLE, Form, Snippet, snippets
 from tuner.render.modules import Parameters, modules, own_parameters
-from tuner.render.retry import retries
-from tuner.render.rulesets import (
-    counters_ruleset,
-    entrance,
-    entrances,
-    entry_ruleset,
-    lane_name,
-    local_ruleset,
-    outputs_ruleset,
-)
 from tuner.render.statements import Statement, condition, statements, templates_of
 from tuner.script.quoting import Emitted, literal, number, variable
 
 
 @dataclass(frozen=True)
 class OutputTemplates:
-    """The templates of one output: of files' names, paths at a server, documents or lines and the
-    steps before them, index names, ids and pipelines."""
+    """The templates of one output, by what follows its name in theirs: the texts that it writes,
+    and the address of a document, which its steps may be needed for too."""
 
     name: str
-    file: tuple[Piece, ...] = ()
-    path: tuple[Piece, ...] = ()
-    document: tuple[Piece, ...] = ()
-    line: tuple[Piece, ...] = ()
-    index: tuple[Piece, ...] = ()
-    id: Property | None = None
-    pipeline: Property | None = None
-    retries: bool = False
-    steps: tuple[Step, ...] = ()
+    texts: Mapping[str, tuple[Piece, ...]]
+    address: Mapping[str, tuple[Piece, ...]]
+    steps: tuple[Step, ...]
+    retries: bool
 
 
 def output_templates(profile: Profile, output: AnyOutput) -> OutputTemplates:
@@ -75,48 +57,48 @@ def output_templates(profile: Profile, output: AnyOutput) -> OutputTemplates:
     end = "\n" if isinstance(output, Lines) and output.ends_lines else ""
     steps = Steps(f"$.documents!{output.name}", output.name)
     pieces = document(fields, parse, end, steps) if fields else ()
-    if isinstance(output, OmhttpOutput):
-        return _over_http(output, parse, pieces, steps)
-    if isinstance(output, Lines):
-        dyna_file = output.dyna_file if isinstance(output, OmfileOutput) else None
-        return OutputTemplates(
-            name=output.name,
-            file=file_name(dyna_file) if dyna_file is not None else (),
-            document=pieces,
-            line=line(output, parse, end),
-            steps=steps.taken,
-        )
-    return OutputTemplates(
-        name=output.name,
-        document=pieces,
-        index=index_name(output.index, steps) if output.index.varies else (),
-        id=document_id(output.bulkid, steps) if output.has_ids else None,
+    texts, address, retries = {"document": pieces}, dict[str, tuple[Piece, ...]](), False
+    if isinstance(output, OmelasticsearchOutput):
+        address, retries = _address(output, steps), output.retryfailures is not None
+    elif isinstance(output, OmhttpOutput):
+        texts = _over_http(output, parse, pieces, steps)
+    else:
+        if isinstance(output, OmfileOutput) and output.dyna_file is not None:
+            texts = {"file": file_name(output.dyna_file), **texts}
+        texts["line"] = line(output, parse, end)
+    return OutputTemplates(output.name, texts, address, steps.taken, retries)
+
+
+def _address(output: OmelasticsearchOutput, steps: Steps) -> dict[str, tuple[Piece, ...]]:
+    """The index, the id and the pipeline of a document, where they follow from its event."""
+    address: dict[str, tuple[Piece, ...]] = {}
+    if output.index.varies:
+        address["index"] = index_name(output.index, steps)
+    if output.has_ids:
+        address["id"] = (document_id(output.bulkid, steps),)
+    if output.dyn_pipeline_name:
         # A value of the event where it is plain, else nothing.
-        pipeline=Property(output.pipeline_name or "", expression=_PIPELINE, group=1)
-        if output.dyn_pipeline_name
-        else None,
-        retries=output.retryfailures is not None,
-        steps=steps.taken,
-    )
+        pipeline = Property(output.pipeline_name or "", expression=_PIPELINE, group=1)
+        address["pipeline"] = (pipeline,)
+    return address
 
 
 def _over_http(
     output: OmhttpOutput, parse: Parse | None, pieces: tuple[Piece, ...], steps: Steps
-) -> OutputTemplates:
+) -> dict[str, tuple[Piece, ...]]:
     """Events with what their server expects around them."""
+    texts = {"document": pieces}
     if output.bulk is not None:
         # A request must end in a newline, and omhttp writes none after the last document.
-        pieces = (f'{{"{output.bulk}":{{}}}}\n', *pieces, "\n")
-    text: tuple[Piece, ...] = ()
+        texts["document"] = (f'{{"{output.bulk}":{{}}}}\n', *pieces, "\n")
     if output.labels is not None:
         labels = document(output.labels, parse, "", steps)
-        text = labelled(labels, output.line or (), parse, steps)
+        texts["line"] = labelled(labels, output.line or (), parse, steps)
     elif output.line is not None:
-        text = line(output, parse, "")
-    path = () if output.dynrestpath is None else rest_path(output.dynrestpath, steps)
-    return OutputTemplates(
-        name=output.name, path=path, document=pieces, line=text, steps=steps.taken
-    )
+        texts["line"] = line(output, parse, "")
+    if output.dynrestpath is not None:
+        texts = {"path": rest_path(output.dynrestpath, steps), **texts}
+    return texts
 
 
 # rsyslog numbers weeks from January 1 on, within the year (datetime.c, getWeek).
@@ -248,12 +230,12 @@ def script(profile: Profile, form: Form = WHOLE) -> dict[str, object]:
     groups = (group for stream in streams for group in stream.deliveries)
     return {
         "name": profile.name,
-        "entry": entry_ruleset(profile),
+        "entry": rulesets.entry_ruleset(profile),
         "is_fragment": form.is_fragment,
         "start": snippets(profile.snippets.start, form),
         "parameters": _global(profile.global_, profile.release.rsyslog_number),
         "impstats": profile.impstats,
-        "counters_ruleset": counters_ruleset(profile),
+        "counters_ruleset": rulesets.counters_ruleset(profile),
         "limits": tuple(
             (name, own_parameters(limit)) for name, limit in profile.ratelimits.items()
         ),
@@ -261,7 +243,7 @@ def script(profile: Profile, form: Form = WHOLE) -> dict[str, object]:
         "tables": tuple(profile.lookup_tables.items()),
         "texts": templates_of(step for stream in streams for step in stream.statements),
         "templates": templates,
-        "main_queue": main_queue(profile).resolved,
+        "main_queue": placement.main_queue(profile).resolved,
         "streams": streams,
         # Those that have a ruleset of their own.
         "failovers": tuple(group for group in groups if group.ruleset is not None),
@@ -270,9 +252,9 @@ def script(profile: Profile, form: Form = WHOLE) -> dict[str, object]:
         "lanes": tuple(_lanes(profile)),
         "lane_of": _lane_of(profile),
         "split_queue": _own_queue(profile, profile.name) if form.is_fragment else None,
-        "entrances": tuple(entrances(profile)),
+        "entrances": tuple(rulesets.entrances(profile)),
         "inputs": tuple(_inputs(profile)),
-        "local": local_ruleset(profile),
+        "local": rulesets.local_ruleset(profile),
         "end": snippets(profile.snippets.end, form),
     }
 
@@ -288,7 +270,7 @@ def _global(section: Global, release: int) -> Parameters:
 def _own_queue(profile: Profile, ruleset: str) -> Queue:
     """The main queue's parameters for a ruleset of a fragment, which leaves the host's main queue
     alone; files that several such queues have get their names."""
-    queue = main_queue(profile).resolved
+    queue = placement.main_queue(profile).resolved
     several = len(profile.streams) > 0 and queue.filename is not None
     named = {"filename": f"{queue.filename}-{ruleset}"} if several else {}
     folder = queue.spool_directory or profile.global_.work_directory
@@ -306,17 +288,22 @@ def _streams(
     for name in (*outside, *profile.streams):
         stream = profile.stream(name)
         outputs = [output for output in profile.outputs if output.stream == name]
-        placed, queue = stream_queue(profile, name), None
+        placed, queue = placement.stream_queue(profile, name), None
+        repaired = (
+            output.name
+            for output in outputs
+            if (output.repairs if isinstance(output, Lines) else output.mmutf8fix)
+        )
         if placed is not None:
             queue = placed.resolved
         elif form.is_fragment and (name is not None or profile.lanes is None):
             queue = _own_queue(profile, name or profile.name)
         yield StreamRules(
-            ruleset=outputs_ruleset(profile, name),
+            ruleset=rulesets.outputs_ruleset(profile, name),
             # Events are parsed by the parser of the ruleset that they enter.
             parser=stream.parser if name is not None or profile.lanes is None else None,
             queue=queue,
-            repaired=next((output.name for output in outputs if _needs_repair(output)), None),
+            repaired=next(repaired, None),
             kept_metadata=KEPT_METADATA if any(map(_reads_metadata, outputs)) else None,
             statements=tuple(statements(name, profile.name, stream)),
             snippets=snippets(stream.snippets, form),
@@ -332,19 +319,15 @@ def _reads_metadata(output: AnyOutput) -> bool:
     return any(str(text.property).startswith(METADATA) for text in texts)
 
 
-def _needs_repair(output: AnyOutput) -> bool:
-    return output.mmutf8fix if isinstance(output, OmelasticsearchOutput) else output.repairs
-
-
 def _lanes(profile: Profile) -> Iterator[Lane]:
-    placed = lane_queue(profile)
+    placed = placement.lane_queue(profile)
     if profile.lanes is None or placed is None:
         return
     parser = profile.parser if profile.lanes.spread is Spread.PORTS else None
-    files = file_names(placed) or (None,) * profile.lanes.count
+    files = placement.file_names(placed) or (None,) * profile.lanes.count
     for lane, filename in enumerate(files):
         queue = placed.resolved.model_copy(update={"filename": filename})
-        yield Lane(lane_name(profile, lane), parser, queue)
+        yield Lane(rulesets.lane_name(profile, lane), parser, queue)
 
 
 def _lane_of(profile: Profile) -> Emitted | None:
@@ -363,12 +346,12 @@ def _inputs(profile: Profile) -> Iterator[InputStatement]:
     for source in profile.inputs:
         if not source.has_statement:
             continue
-        if not lanes_by_port(profile, source):
-            yield _source(source, entrance(profile, source.stream, source.parser))
+        if not placement.lanes_by_port(profile, source):
+            yield _source(source, rulesets.entrance(profile, source.stream, source.parser))
             continue
-        for lane, port in enumerate(ports_of(profile, source)):
+        for lane, port in enumerate(placement.ports_of(profile, source)):
             listener = source.model_copy(update={"port": port})
-            yield _source(listener, lane_name(profile, lane))
+            yield _source(listener, rulesets.lane_name(profile, lane))
 
 
 def _source(source: Input, ruleset: str) -> InputStatement:

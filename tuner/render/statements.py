@@ -6,16 +6,22 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tuner.modules.filter import OPERATIONS, Filter, Match
-from tuner.modules.mmjsonparse import JsonParse
-from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.registry import AnyStep
 from tuner.modules.step import ParseStep, SetStep, UnsetStep
 from tuner.modules.text_source import EVERYTHING, TextSource
 from tuner.profile.model import Stream
-from tuner.render.document import EVERYTHING_FOUND, Piece, Steps, TextStep, texts_in_whole
-from tuner.render.field_text import json_name, variable_name
-from tuner.render.modules import Parameters, own_parameters
+from tuner.render.document import (
+    EVERYTHING_FOUND,
+    Piece,
+    Steps,
+    TextStep,
+    json_name,
+    texts_in_whole,
+    variable_name,
+)
+from tuner.render.modules import PARSING, Parameters, own_parameters
 from tuner.schema.scalars import FACILITIES, SEVERITIES
+from tuner.schema.section import RsyslogSection
 from tuner.script.quoting import Emitted, literal
 
 
@@ -109,7 +115,10 @@ def statements(name: str | None, profile_name: str, stream: Stream) -> Iterator[
     gathered = Steps("$.steps", "own.steps" if name is None else f"stream.{name}")
     for number, step in enumerate(steps):
         if isinstance(step, ParseStep):
-            yield from _parsed(stem, stream)
+            parse = stream.parse
+            if isinstance(parse, RsyslogSection):
+                action = f"{stem}-{parse.format}"
+                yield ActionStatement(action, PARSING[parse.format], own_parameters(parse))
         elif isinstance(step, SetStep):
             yield _set(step, stream, gathered)
         elif isinstance(step, UnsetStep):
@@ -130,16 +139,6 @@ def templates_of(all_statements: Iterator[Statement]) -> tuple[TextStep, ...]:
         if isinstance(statement, SetStatement)
         for text in statement.texts
     )
-
-
-def _parsed(stem: str, stream: Stream) -> Iterator[ActionStatement]:
-    match stream.parse:
-        case JsonParse() as parse:
-            yield ActionStatement(f"{stem}-json", "mmjsonparse", own_parameters(parse))
-        case NormalizeParse() as parse:
-            yield ActionStatement(f"{stem}-normalize", "mmnormalize", own_parameters(parse))
-        case _:
-            return
 
 
 def _set(step: SetStep, stream: Stream, steps: Steps) -> SetStatement:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import difflib
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 
 from tuner.errors import BadUsage, JobFailed, Refused
@@ -36,82 +38,148 @@ class Status(Enum):
     REMOVED = "removed"
 
 
-def write(
-    artefacts: Iterable[Artefact], directory: Path, inputs: Iterable[str] = ()
-) -> dict[str, Status]:
-    """Bring `directory` up to date, all of it or nothing, and say what that did to each path.
-    Raises Refused where a file in the way is not ours, or is one of `inputs`."""
-    require_named(directory)
-    if directory.exists() and not directory.is_dir():
-        raise BadUsage(f"{directory} is a file: name a folder for the rendered files")
-    rendered = tuple(artefacts)
-    require_ours(rendered, directory, inputs)
-    files = _with_digests(rendered)
-    with saying_why():
-        states = states_of(rendered, directory, inputs)
-        for file in files:
-            (directory / file.path).parent.mkdir(parents=True, exist_ok=True)
-        put_all(
-            (directory / file.path, file.text, _PRIVATE if file.private else _PUBLIC)
-            for file in files
-        )
-        for path, state in states.items():
-            if state is Status.REMOVED:
-                (directory / path).unlink()
-    return states
+@dataclass(frozen=True)
+class Tree:
+    """Rendered files and the folder that they go to; `inputs` are files that a profile reads."""
 
+    artefacts: Sequence[Artefact]
+    directory: Path
+    inputs: Iterable[str] = ()
 
-def require_ours(
-    artefacts: Iterable[Artefact], directory: Path, inputs: Iterable[str] = ()
-) -> None:
-    """Raise Refused where `write` would: where a file would take the place of one that is not
-    ours."""
-    files, read = _with_digests(artefacts), set(map(resolved, inputs))
-    for file in files:
-        if resolved(directory / file.path) in read:
-            raise Refused(
-                f"{directory / file.path} belongs to the base of the profile, which stays as it "
-                "is: name another folder"
+    def write(self) -> dict[str, Status]:
+        """Bring the folder up to date, all of it or nothing, and say what that did to each path.
+        Raises Refused where a file in the way is not ours, or is one of the inputs."""
+        directory = self.directory
+        require_named(directory)
+        if directory.exists() and not directory.is_dir():
+            raise BadUsage(f"{directory} is a file: name a folder for the rendered files")
+        self.require_ours()
+        with saying_why():
+            states = self.states
+            for file in self._files:
+                (directory / file.path).parent.mkdir(parents=True, exist_ok=True)
+            put_all(
+                (directory / file.path, file.text, _PRIVATE if file.private else _PUBLIC)
+                for file in self._files
             )
-    foreign = _foreign(files, directory)
-    if foreign:
-        raise Refused(
-            f"{directory / foreign[0]} was not rendered by rsyslog-tune, or was changed since, and "
-            "would be overwritten: move it away, or name another folder"
-        )
-    links = [file.path for file in files if (directory / file.path).is_symlink()]
-    if links:
-        link = directory / links[0]
-        raise Refused(
-            f"{link} is a symbolic link to {link.readlink()} and would be replaced by a file: "
-            "remove it, or name another folder"
+            for path, state in states.items():
+                if state is Status.REMOVED:
+                    (directory / path).unlink()
+        return states
+
+    def require_ours(self) -> None:
+        """Raise Refused where `write` would: where a file would take the place of one that is not
+        ours."""
+        places = [self.directory / file.path for file in self._files]
+        for place in places:
+            if resolved(place) in self._read:
+                raise Refused(
+                    f"{place} belongs to the base of the profile, which stays as it is: name "
+                    "another folder"
+                )
+        if foreign := self._foreign():
+            raise Refused(
+                f"{self.directory / foreign[0]} was not rendered by rsyslog-tune, or was changed "
+                "since, and would be overwritten: move it away, or name another folder"
+            )
+        for place in filter(Path.is_symlink, places):
+            raise Refused(
+                f"{place} is a symbolic link to {place.readlink()} and would be replaced by a "
+                "file: remove it, or name another folder"
+            )
+
+    @property
+    def states(self) -> dict[str, Status]:
+        """What `write` would do to each path below the folder, were all files there ours."""
+        states = {file.path: self._state(file) for file in self._files}
+        gone = dict.fromkeys(self._left_over(), Status.REMOVED)
+        return dict(sorted((states | gone).items()))
+
+    def diff(self) -> str:
+        """What `write` would change, as a unified diff; empty when there is nothing to do."""
+        texts = {file.path: file.text for file in self._files}
+        return "".join(
+            line
+            for path in stale(self.states)
+            for line in unified(path, self._text(path), texts.get(path))
         )
 
+    @cached_property
+    def _read(self) -> set[Path]:
+        return set(map(resolved, self.inputs))
 
-def states_of(
-    artefacts: Iterable[Artefact], directory: Path, inputs: Iterable[str] = ()
-) -> dict[str, Status]:
-    """What `write` would do to each path below `directory`, were all files there ours."""
-    files = _with_digests(artefacts)
-    states = {file.path: _state(file, directory) for file in files}
-    gone = _left_over(files, directory, set(map(resolved, inputs)))
-    return dict(sorted((states | dict.fromkeys(gone, Status.REMOVED)).items()))
+    @cached_property
+    def _files(self) -> tuple[Artefact, ...]:
+        """The files, and beside them the digests of those that do not say whose they are, in the
+        form that sha256sum checks."""
+        silent = [file for file in self.artefacts if not _says_ours(file.path, file.text)]
+        if not silent:
+            return tuple(self.artefacts)
+        lines = (f"{_digest(file.text)}  {file.path}\n" for file in silent)
+        text = f"# {HEADER}: files that do not say so themselves\n{''.join(lines)}"
+        # Who knows all of a file but a short password could guess that by its digest.
+        digests = Artefact(DIGESTS, text, private=any(file.private for file in silent))
+        return (*self.artefacts, digests)
+
+    def _state(self, file: Artefact) -> Status:
+        text = self._text(file.path)
+        if text is None:
+            return Status.NEW
+        return Status.UNCHANGED if text == file.text else Status.CHANGED
+
+    def _foreign(self) -> list[str]:
+        """Files in the way that somebody else wrote, or changed where they do not say that they are
+        ours."""
+        listed = self._listed()
+        return [
+            file.path
+            for file in self._files
+            if (text := self._text(file.path))
+            and text != file.text
+            and not _says_ours(file.path, text)
+            and listed.get(file.path) != _digest(text)
+        ]
+
+    def _listed(self) -> dict[str, str]:
+        """The digests, by path, of the files there that do not say whose they are."""
+        lines = (self._text(DIGESTS) or "").split("\n")
+        pairs = (line.partition("  ") for line in lines)
+        return {path: digest for digest, _, path in pairs if path}
+
+    def _left_over(self) -> list[str]:
+        """Files of ours that this profile no longer has, without those that it reads."""
+        paths = {file.path for file in self._files}
+        candidates = [DIGESTS, *(folder + path for folder in ("", FILES) for path in OPTIONAL)]
+        if any(path.startswith(HOSTS) for path in paths):
+            of_hosts = sorted(self.directory.glob(f"{HOSTS}**/*.conf"))
+            candidates += [str(file.relative_to(self.directory)) for file in of_hosts]
+        marked = (path for path in candidates if _says_ours(path, self._text(path) or ""))
+        gone = (path for path in (*marked, *self._kept()) if path not in paths)
+        return [path for path in gone if resolved(self.directory / path) not in self._read]
+
+    def _kept(self) -> Iterator[str]:
+        """The listed files that are as they were rendered.  A list may come from elsewhere: none of
+        them is outside of the folder."""
+        for path, digest in self._listed().items():
+            is_inside = resolved(self.directory / path).is_relative_to(resolved(self.directory))
+            text = self._text(path) if is_inside else None
+            if text is not None and _digest(text) == digest:
+                yield path
+
+    def _text(self, path: str) -> str | None:
+        """The text of a file there to its last byte, None when it is not there."""
+        file = self.directory / path
+        try:
+            return content(file).decode("utf-8", "surrogateescape")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as bad:
+            raise JobFailed(f"cannot read {file}: {bad.strerror}") from bad
 
 
 def stale(states: Mapping[str, Status]) -> tuple[str, ...]:
     """The paths whose files are missing, differ or should be gone."""
     return tuple(path for path, state in states.items() if state is not Status.UNCHANGED)
-
-
-def diff(artefacts: Iterable[Artefact], directory: Path, inputs: Iterable[str] = ()) -> str:
-    """What `write` would change, as a unified diff; empty when there is nothing to do."""
-    rendered = tuple(artefacts)
-    texts = {file.path: file.text for file in _with_digests(rendered)}
-    return "".join(
-        line
-        for path in stale(states_of(rendered, directory, inputs))
-        for line in unified(path, _read(directory / path), texts.get(path))
-    )
 
 
 def unified(path: str, old: str | None, new: str | None) -> Iterator[str]:
@@ -141,26 +209,6 @@ def _marked(text: str) -> list[str]:
     ]
 
 
-def _state(file: Artefact, directory: Path) -> Status:
-    text = _read(directory / file.path)
-    if text is None:
-        return Status.NEW
-    return Status.UNCHANGED if text == file.text else Status.CHANGED
-
-
-def _with_digests(artefacts: Iterable[Artefact]) -> tuple[Artefact, ...]:
-    """The files, and beside them the digests of those that do not say whose they are, in the form
-    that sha256sum checks."""
-    files = tuple(artefacts)
-    silent = [file for file in files if not _says_ours(file.path, file.text)]
-    if not silent:
-        return files
-    lines = (f"{_digest(file.text)}  {file.path}\n" for file in silent)
-    text = f"# {HEADER}: files that do not say so themselves\n{''.join(lines)}"
-    # Who knows all of a file but a short password could guess that by its digest.
-    return (*files, Artefact(DIGESTS, text, private=any(file.private for file in silent)))
-
-
 def _says_ours(path: str, text: str) -> bool:
     mark = mark_of(path)
     return mark is not None and mark in text
@@ -168,57 +216,3 @@ def _says_ours(path: str, text: str) -> bool:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(raw_of(text)).hexdigest()
-
-
-def _foreign(files: tuple[Artefact, ...], directory: Path) -> list[str]:
-    """Files in the way that somebody else wrote, or changed where they do not say that they are
-    ours."""
-    listed = _listed(directory)
-    texts = {file.path: _read(directory / file.path) for file in files}
-    return [
-        file.path
-        for file in files
-        if (text := texts[file.path])
-        and text != file.text
-        and not _says_ours(file.path, text)
-        and listed.get(file.path) != _digest(text)
-    ]
-
-
-def _listed(directory: Path) -> dict[str, str]:
-    """The digests, by path, of the files there that do not say whose they are."""
-    lines = (_read(directory / DIGESTS) or "").split("\n")
-    pairs = (line.partition("  ") for line in lines)
-    return {path: digest for digest, _, path in pairs if path}
-
-
-def _left_over(files: tuple[Artefact, ...], directory: Path, read: set[Path]) -> list[str]:
-    """Files of ours that this profile no longer has, without those that it reads."""
-    paths = {file.path for file in files}
-    candidates = [DIGESTS, *(folder + path for folder in ("", FILES) for path in OPTIONAL)]
-    if any(path.startswith(HOSTS) for path in paths):
-        of_hosts = sorted(directory.glob(f"{HOSTS}**/*.conf"))
-        candidates += [str(file.relative_to(directory)) for file in of_hosts]
-    marked = (path for path in candidates if _says_ours(path, _read(directory / path) or ""))
-    gone = (path for path in (*marked, *_kept(directory)) if path not in paths)
-    return [path for path in gone if resolved(directory / path) not in read]
-
-
-def _kept(directory: Path) -> Iterator[str]:
-    """The listed files that are as they were rendered.  A list may come from elsewhere: none of
-    them is outside of the folder."""
-    for path, digest in _listed(directory).items():
-        is_inside = resolved(directory / path).is_relative_to(resolved(directory))
-        text = _read(directory / path) if is_inside else None
-        if text is not None and _digest(text) == digest:
-            yield path
-
-
-def _read(path: Path) -> str | None:
-    """The text of a file to its last byte, None when it is not there."""
-    try:
-        return content(path).decode("utf-8", "surrogateescape")
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as bad:
-        raise JobFailed(f"cannot read {path}: {bad.strerror}") from bad

@@ -38,88 +38,62 @@ class DiagnoseArguments(Reporting):
     """
 
     files: list[Path] | None = typer.Argument(
-        None,
-        metavar="FILE...",
-        help="What impstats wrote, rotated and gzipped files too; - is stdin.",
-        allow_dash=True,
-        show_default=False,
+        None, metavar="FILE...", allow_dash=True, show_default=False
     )
-    profile: Path | None = optional(
-        metavar="FILE", help="The profile that runs, to name its settings."
-    )
-    conf: Path | None = optional(
-        metavar="FILE", help="The configuration of rsyslog that runs, to name its settings."
-    )
-    host: str | None = optional(
-        metavar="HOST",
-        help="Read the counters of this host, from FILE or the log.file of its configuration, "
-        "which names the settings too: one of the inventory by its name, or an address such as "
-        "ssh://USER@HOST. Only reads.",
-    )
+    """What impstats wrote, rotated and gzipped files too; - is stdin."""
+    profile: Path | None = optional(metavar="FILE")
+    """The profile that runs, to name its settings."""
+    conf: Path | None = optional(metavar="FILE")
+    """The configuration of rsyslog that runs, to name its settings."""
+    host: str | None = optional(metavar="HOST")
+    """Read the counters of this host, from FILE or the log.file of its configuration, which names
+    the settings too: one of the inventory by its name, or an address such as ssh://USER@HOST. Only
+    reads."""
     inventory: Path | None = INVENTORY
-    duration: str | None = optional(
-        "--for",
-        metavar="TIME",
-        help="With --host: wait that long, such as 5m, and diagnose only what is counted "
-        "meanwhile.",
-    )
-    elasticsearch: str | None = optional(
-        metavar="URL",
-        help="Read the newest day of counters from an index of this Elasticsearch or OpenSearch; "
-        "--profile says how to log in. Only reads.",
-    )
-    index: str | None = optional(
-        metavar="NAME", help="With --elasticsearch: the index, data stream or pattern with them."
-    )
-    fail_on: FailOn = typer.Option(
-        FailOn.ANY,
-        help="Exit with 2 for events that are lost, for those that are late too, or for any "
-        "finding.",
-    )
-    write_workload: Path | None = optional(
-        metavar="PROFILE",
-        help="Write the peak rate, the mean size and the number of sessions into the workload of "
-        "this profile, for bench, search and plan.",
-    )
-    page: Path | None = optional(
-        metavar="FILE", help="Write a page with plots to this file too (HTML)."
-    )
+    duration: str | None = optional("--for", metavar="TIME")
+    """With --host: wait that long, such as 5m, and diagnose only what is counted meanwhile."""
+    elasticsearch: str | None = optional(metavar="URL")
+    """Read the newest day of counters from an index of this Elasticsearch or OpenSearch; --profile
+    says how to log in. Only reads."""
+    index: str | None = optional(metavar="NAME")
+    """With --elasticsearch: the index, data stream or pattern with them."""
+    fail_on: FailOn = typer.Option(FailOn.ANY)
+    """Exit with 2 for events that are lost, for those that are late too, or for any finding."""
+    write_workload: Path | None = optional(metavar="PROFILE")
+    """Write the peak rate, the mean size and the number of sessions into the workload of this
+    profile, for bench, search and plan."""
+    page: Path | None = optional(metavar="FILE")
+    """Write a page with plots to this file too (HTML)."""
 
 
 class NamingHosts(Reporting):
     """Which hosts a command is about."""
 
-    host: list[str] | None = optional(
-        metavar="HOST",
-        help="A host of the inventory, by its name; without an inventory its address: "
-        "ssh://USER@HOST:PORT, local://, or a name for ssh. Can be repeated.",
-    )
+    host: list[str] | None = optional(metavar="HOST")
+    """A host of the inventory, by its name; without an inventory its address: ssh://USER@HOST:PORT,
+    local://, or a name for ssh. Can be repeated."""
     inventory: Path | None = INVENTORY
 
 
 class OnHosts(Rendering, NamingHosts):
     """What is rendered for which hosts, and the engine behind them."""
 
-    elasticsearch: str | None = optional(
-        metavar="URL",
-        help="The engine as this machine reaches it; by default the first of the profile's "
-        "servers.",
-    )
-    skip_engine: bool = flag(
-        "--skip-engine", help="Leave the engine out: change, compare and read nothing."
-    )
+    elasticsearch: str | None = optional(metavar="URL")
+    """The engine as this machine reaches it; by default the first of the profile's servers."""
+    skip_engine: bool = flag("--skip-engine")
+    """Leave the engine out: change, compare and read nothing."""
 
 
 class Changing(NamingHosts):
     """How hosts are changed."""
 
-    yes: bool = flag("--yes", "-y", help="Do not ask.")
-    serial: int = typer.Option(1, min=1, help="Hosts at once.")
-    confirm_within: str | None = optional(
-        metavar="DURATION",
-        help="The hosts restore themselves after so long (2m), whatever becomes of this machine, "
-        "unless rsyslog-tune confirm comes first.",
-    )
+    yes: bool = flag("--yes", "-y")
+    """Do not ask."""
+    serial: int = typer.Option(1, min=1)
+    """Hosts at once."""
+    confirm_within: str | None = optional(metavar="DURATION")
+    """The hosts restore themselves after so long (2m), whatever becomes of this machine, unless
+    rsyslog-tune confirm comes first."""
 
 
 class ApplyArguments(Changing, OnHosts):
@@ -132,26 +106,20 @@ class ApplyArguments(Changing, OnHosts):
     change is under way.
     """
 
-    profile: Path = typer.Argument(metavar="PROFILE", help="The profile, or a plan of --plan-out.")
-    check: bool = flag(
-        "--check", "--diff", help="Change nothing; print what would, exit with 2 then."
-    )
-    plan_out: Path | None = optional(
-        metavar="FILE",
-        help="Change nothing; write what would change, for apply FILE to do exactly that.",
-    )
-    all_or_none: bool = flag(
-        "--all-or-none", help="Restore every host when one fails, not that one only."
-    )
-    event_within: str = typer.Option(
-        "30s",
-        metavar="DURATION",
-        help="How soon an event sent on each host must be found in the engine.",
-    )
-    no_event: bool = flag("--no-event", help="Send no test event.")
-    take_over: bool = flag(
-        "--take-over", help="Replace files and templates that rsyslog-tune did not make, too."
-    )
+    profile: Path = typer.Argument(metavar="PROFILE")
+    """The profile, or a plan of --plan-out."""
+    check: bool = flag("--check", "--diff")
+    """Change nothing; print what would, exit with 2 then."""
+    plan_out: Path | None = optional(metavar="FILE")
+    """Change nothing; write what would change, for apply FILE to do exactly that."""
+    all_or_none: bool = flag("--all-or-none")
+    """Restore every host when one fails, not that one only."""
+    event_within: str = typer.Option("30s", metavar="DURATION")
+    """How soon an event sent on each host must be found in the engine."""
+    no_event: bool = flag("--no-event")
+    """Send no test event."""
+    take_over: bool = flag("--take-over")
+    """Replace files and templates that rsyslog-tune did not make, too."""
 
 
 class ConfirmArguments(Reporting):
@@ -181,11 +149,9 @@ class RecoverArguments(Changing):
     checked, confirmed and restored like that, and undone by another one.
     """
 
-    previous: bool = flag(
-        "--previous",
-        help="Undo the last apply that was finished: that of this machine, or of --host and "
-        "--inventory on those hosts.",
-    )
+    previous: bool = flag("--previous")
+    """Undo the last apply that was finished: that of this machine, or of --host and --inventory on
+    those hosts."""
 
 
 class LabArguments(Arguments):
@@ -194,7 +160,8 @@ class LabArguments(Arguments):
     class Up(Reporting):
         """Start an engine and rsyslogd for a profile on loopback; they stay until `lab down`."""
 
-        profile: Path | None = typer.Argument(None, help="The profile.")
+        profile: Path | None = typer.Argument(None)
+        """The profile."""
 
     class Status(Reporting):
         """Print whether a lab is running, and where."""
@@ -220,18 +187,13 @@ class ClusterArguments(Arguments):
         certificate is made for this cluster.
         """
 
-        inventory: Path | None = optional(
-            metavar="FILE", help="hosts.yaml, or an inventory of Ansible's."
-        )
-        listen: str | None = optional(
-            metavar="ADDRESS",
-            help="The address of this machine that all hosts reach; by default the one that they "
-            "see when we log in.",
-        )
-        scheduler: str | None = optional(
-            metavar="URL",
-            help="Instead of an inventory: the scheduler of an existing Dask cluster, tls://HOST:8786.",
-        )
+        inventory: Path | None = optional(metavar="FILE")
+        """hosts.yaml, or an inventory of Ansible's."""
+        listen: str | None = optional(metavar="ADDRESS")
+        """The address of this machine that all hosts reach; by default the one that they see when
+        we log in."""
+        scheduler: str | None = optional(metavar="URL")
+        """Instead of an inventory: the scheduler of an existing Dask cluster, tls://HOST:8786."""
         tls_ca: Path | None = _TLS_FILE
         tls_cert: Path | None = _TLS_FILE
         tls_key: Path | None = _TLS_FILE

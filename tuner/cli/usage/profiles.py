@@ -26,7 +26,8 @@ from tuner.render.form import Format
 class InitArguments(Reporting):
     """Write a commented first profile that fits this machine; never overwrites a file."""
 
-    profile: Path = typer.Argument(LOCAL, help="The file to write.")
+    profile: Path = typer.Argument(LOCAL)
+    """The file to write."""
 
 
 class AdviseArguments(Reporting):
@@ -39,22 +40,16 @@ class AdviseArguments(Reporting):
     """
 
     profile: Path = PROFILE
-    conf: Path | None = optional(
-        metavar="FILE",
-        help="Advise on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
-        "profile: only its parameters change.",
-    )
-    cores: float | None = optional(
-        min=0.1, help="Cores of the machine that rsyslogd runs on; by default of this."
-    )
-    memory: str | None = optional(
-        metavar="SIZE", help="Memory of that machine, such as 512m or 16g; by default of this."
-    )
-    write: Path | None = optional(
-        metavar="FILE",
-        help="Write the profile with the advice to FILE, a new one, or - for stdout; of a "
-        "configuration of rsyslog, a profile on top of it.",
-    )
+    conf: Path | None = optional(metavar="FILE")
+    """Advise on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a profile: only
+    its parameters change."""
+    cores: float | None = optional(min=0.1)
+    """Cores of the machine that rsyslogd runs on; by default of this."""
+    memory: str | None = optional(metavar="SIZE")
+    """Memory of that machine, such as 512m or 16g; by default of this."""
+    write: Path | None = optional(metavar="FILE")
+    """Write the profile with the advice to FILE, a new one, or - for stdout; of a configuration of
+    rsyslog, a profile on top of it."""
     rsyslogd: Path | None = RSYSLOGD
 
 
@@ -69,32 +64,27 @@ class ValidateArguments(Rendering):
     """
 
     profile: Path = PROFILE
-    offline: bool = flag("--offline", help="Skip `rsyslogd -N1`, so that no rsyslogd is needed.")
-    elasticsearch: str | None = optional(
-        metavar="URL",
-        help="Have an existing Elasticsearch or OpenSearch check the rendered templates; nothing "
-        "is stored in it, except with --smoke.",
-    )
-    smoke: bool = flag(
-        "--smoke",
-        help="Send one event through a real rsyslogd into the engine at URL, else into a lab, and "
-        "find it by its content; of a configuration of rsyslog, messages into a test sink, and "
-        "say which documents an engine would refuse. Everything is removed afterwards.",
-    )
-    fix: bool = flag(
-        "--fix",
-        help="First repair in the file what loses events under the profile's own tier; nothing "
-        "else of it changes. In a configuration of rsyslog, and in what it includes, parameters "
-        "are set where they stand.",
-    )
-    strict: bool = flag("--strict", help="Exit with 3 if there are warnings.")
-    verbose: bool = flag("--verbose", "-v", help="Print each piece of advice too.")
+    offline: bool = flag("--offline")
+    """Skip `rsyslogd -N1`, so that no rsyslogd is needed."""
+    elasticsearch: str | None = optional(metavar="URL")
+    """Have an existing Elasticsearch or OpenSearch check the rendered templates; nothing is stored
+    in it, except with --smoke."""
+    smoke: bool = flag("--smoke")
+    """Send one event through a real rsyslogd into the engine at URL, else into a lab, and find it
+    by its content; of a configuration of rsyslog, messages into a test sink, and say which
+    documents an engine would refuse. Everything is removed afterwards."""
+    fix: bool = flag("--fix")
+    """First repair in the file what loses events under the profile's own tier; nothing else of it
+    changes. In a configuration of rsyslog, and in what it includes, parameters are set where they
+    stand."""
+    strict: bool = flag("--strict")
+    """Exit with 3 if there are warnings."""
+    verbose: bool = flag("--verbose", "-v")
+    """Print each piece of advice too."""
     rsyslogd: Path | None = RSYSLOGD
-    output: ProblemFormat = typer.Option(
-        ProblemFormat.TEXT,
-        help="Format on stdout; github: only problems, as GitHub Actions annotations; gitlab: as a "
-        "GitLab code quality report.",
-    )
+    output: ProblemFormat = typer.Option(ProblemFormat.TEXT)
+    """Format on stdout; github: only problems, as GitHub Actions annotations; gitlab: as a GitLab
+    code quality report."""
 
 
 def _offered(incomplete: str) -> list[str]:
@@ -113,13 +103,10 @@ class ExplainArguments(Reporting):
     have all of them.
     """
 
-    key: list[str] = typer.Argument(
-        metavar="KEY...",
-        help="A key such as dequeueBatchSize, a path such as "
-        "outputs[].index.settings.refresh_interval, a word of rsyslog's such as imtcp or "
-        "searchIndex, a code such as RT112 or F11, or words such as: queue full.",
-        autocompletion=_offered,
-    )
+    key: list[str] = typer.Argument(metavar="KEY...", autocompletion=_offered)
+    """A key such as dequeueBatchSize, a path such as outputs[].index.settings.refresh_interval, a
+    word of rsyslog's such as imtcp or searchIndex, a code such as RT112 or F11, or words such as:
+    queue full."""
 
 
 class SchemaArguments(Arguments):
@@ -142,24 +129,22 @@ class RenderArguments(Rendering, Reporting):
     """
 
     profile: Path = PROFILE
-    file: str | None = typer.Argument(None, help="With --stdout: print this file alone.")
-    directory: Path | None = optional(
-        "-o", "--output-dir", help="Where the files go: one folder for each profile."
-    )
-    check: bool = flag("--check", help="Write nothing; exit with 2 when files are stale.")
-    diff: bool = flag("--diff", help="Print what would change; write nothing, exit as --check.")
-    stdout: bool = flag("--stdout", help="Write nothing; print the files, or FILE alone.")
-    inventory: Path | None = optional(
-        metavar="FILE",
-        help="hosts.yaml, or an inventory of Ansible's: a configuration for each collector in it "
-        "that is to run this profile, with the host's own changes.",
-    )
-    format_: Format = typer.Option(
-        Format.PLAIN,
-        "--format",
-        help="plain: the files as they are. ansible, puppet, salt: a role, a module or a state "
-        "that installs them, checks them first and takes them back.",
-    )
+    file: str | None = typer.Argument(None)
+    """With --stdout: print this file alone."""
+    directory: Path | None = optional("-o", "--output-dir")
+    """Where the files go: one folder for each profile."""
+    check: bool = flag("--check")
+    """Write nothing; exit with 2 when files are stale."""
+    diff: bool = flag("--diff")
+    """Print what would change; write nothing, exit as --check."""
+    stdout: bool = flag("--stdout")
+    """Write nothing; print the files, or FILE alone."""
+    inventory: Path | None = optional(metavar="FILE")
+    """hosts.yaml, or an inventory of Ansible's: a configuration for each collector in it that is to
+    run this profile, with the host's own changes."""
+    format_: Format = typer.Option(Format.PLAIN, "--format")
+    """plain: the files as they are. ansible, puppet, salt: a role, a module or a state that
+    installs them, checks them first and takes them back."""
 
 
 class DiffArguments(Reporting):
@@ -171,12 +156,10 @@ class DiffArguments(Reporting):
     """
 
     profile: Path = required_profile()
-    other: Path | None = typer.Argument(
-        None, metavar="OTHER", help="Another profile, or configuration of rsyslog."
-    )
-    elasticsearch: str | None = optional(
-        metavar="URL", help="The Elasticsearch or OpenSearch to compare with; read only."
-    )
+    other: Path | None = typer.Argument(None, metavar="OTHER")
+    """Another profile, or configuration of rsyslog."""
+    elasticsearch: str | None = optional(metavar="URL")
+    """The Elasticsearch or OpenSearch to compare with; read only."""
     templates: Path | None = TEMPLATES
 
 
@@ -192,39 +175,27 @@ class TestArguments(Arguments):
     rejects the configuration, with 69 when rsyslogd or a module of it is missing.
     """
 
-    tests: list[Path] = typer.Argument(
-        metavar="TESTS...", help="Files of cases, in YAML; see docs/test.md."
-    )
+    tests: list[Path] = typer.Argument(metavar="TESTS...")
+    """Files of cases, in YAML; see docs/test.md."""
     profile: Path | None = optional(
         metavar="PROFILE",
         help=f"The profile to test, in place of the one that TESTS name; by default {LOCAL}.",
     )
-    conf: Path | None = optional(
-        metavar="FILE",
-        help="The configuration of rsyslog to test, such as /etc/rsyslog.conf, in place of a "
-        "profile.",
-    )
-    record: Path | None = optional(
-        metavar="LOG",
-        help="Write TESTS, which must not exist yet: a case for each line of LOG that expects "
-        "what comes of it today.",
-    )
-    by_input: str | None = optional(
-        "--input",
-        metavar="NAME",
-        help="Record by this input: its type, or type and port, file or socket where several have "
-        "it, such as imudp:514; by default the first that takes messages from the network.",
-    )
-    junit: Path | None = optional(
-        metavar="FILE", help="Write the results as JUnit XML too, for CI servers."
-    )
+    conf: Path | None = optional(metavar="FILE")
+    """The configuration of rsyslog to test, such as /etc/rsyslog.conf, in place of a profile."""
+    record: Path | None = optional(metavar="LOG")
+    """Write TESTS, which must not exist yet: a case for each line of LOG that expects what comes of
+    it today."""
+    by_input: str | None = optional("--input", metavar="NAME")
+    """Record by this input: its type, or type and port, file or socket where several have it, such
+    as imudp:514; by default the first that takes messages from the network."""
+    junit: Path | None = optional(metavar="FILE")
+    """Write the results as JUnit XML too, for CI servers."""
     templates: Path | None = TEMPLATES
     rsyslogd: Path | None = RSYSLOGD
-    output: ProblemFormat = typer.Option(
-        ProblemFormat.TEXT,
-        help="Format on stdout; github: only differences, as GitHub Actions annotations; "
-        "gitlab: as a GitLab code quality report.",
-    )
+    output: ProblemFormat = typer.Option(ProblemFormat.TEXT)
+    """Format on stdout; github: only differences, as GitHub Actions annotations; gitlab: as a
+    GitLab code quality report."""
 
 
 class ImportArguments(Reporting):
@@ -240,34 +211,21 @@ class ImportArguments(Reporting):
     can change, and what a lab leaves out or replaces.
     """
 
-    file: Path | None = typer.Argument(
-        None,
-        metavar="FILE",
-        help="rsyslog's configuration, such as /etc/rsyslog.conf; what it includes is read with "
-        "it.",
-    )
-    profile: Path | None = optional(
-        "-o", "--output-file", metavar="PROFILE", help="The file to write."
-    )
-    host: str | None = optional(
-        metavar="HOST",
-        help="Read the files on this host, /etc/rsyslog.conf where none is named: one of the "
-        "inventory by its name, or an address such as ssh://USER@HOST.",
-    )
+    file: Path | None = typer.Argument(None, metavar="FILE")
+    """rsyslog's configuration, such as /etc/rsyslog.conf; what it includes is read with it."""
+    profile: Path | None = optional("-o", "--output-file", metavar="PROFILE")
+    """The file to write."""
+    host: str | None = optional(metavar="HOST")
+    """Read the files on this host, /etc/rsyslog.conf where none is named: one of the inventory by
+    its name, or an address such as ssh://USER@HOST."""
     inventory: Path | None = INVENTORY
-    uses: str | None = optional(
-        metavar="URL",
-        help="Ask this engine what each field of the indices was searched for, and keep it beside "
-        "the profile, in PROFILE.uses.yaml: a search then tries an explicit mapping.",
-    )
-    index: str | None = optional(
-        metavar="PATTERN",
-        help="The indices to ask about with --uses; by default those that the configuration "
-        "writes to by name.",
-    )
-    release: str | None = optional(
-        metavar="RELEASE",
-        help="The release of rsyslog that the profile is for, such as 8.2512; by default that of "
-        "the rsyslogd here, or on HOST.",
-    )
+    uses: str | None = optional(metavar="URL")
+    """Ask this engine what each field of the indices was searched for, and keep it beside the
+    profile, in PROFILE.uses.yaml: a search then tries an explicit mapping."""
+    index: str | None = optional(metavar="PATTERN")
+    """The indices to ask about with --uses; by default those that the configuration writes to by
+    name."""
+    release: str | None = optional(metavar="RELEASE")
+    """The release of rsyslog that the profile is for, such as 8.2512; by default that of the
+    rsyslogd here, or on HOST."""
     rsyslogd: Path | None = RSYSLOGD
