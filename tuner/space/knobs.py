@@ -75,7 +75,8 @@ def knobs(
         for knob in _knobs_about(profile.about(number), (*profile.search.allow, *allow)):
             place = _place_in_base(profile, knob.path)
             if place is not None:
-                ranked = replace(knob, rank=round(knob.rank / share), outputs=(name,))
+                rank = round(knob.rank / share)
+                ranked = replace(knob, rank=rank, outputs=(name,), share=share)
                 made[place] = made[place].serving(ranked) if place in made else ranked
     narrowed = tuple(keeping(profile, _narrowed(knob, profile.search)) for knob in made.values())
     return within_scope(narrowed, profile.search)
