@@ -2,9 +2,11 @@
 
 python tests/benchmarks/arena.py TABLE.csv --objective COLUMN --goal max|min [options]
 
-Instead of a table, `simulator` is our simulated pipeline (--variants machines of it), `null` a
-surface on which everything is equal, and `traps` are those with a local optimum that is left only
-by turning several settings at once.  Every strategy has the same trials, noise and confirmation.
+Instead of a table, `simulator` is our simulated pipeline (--variants machines of it), `actions` is
+it with two to six actions of unequal shares, `null` a surface on which everything is equal, and
+`traps` are those with a local optimum that is left only by turning several settings at once.  Every
+strategy has the same trials, noise and confirmation.  With `actions` there is a strategy `told`:
+the default one, which turns nothing of the actions that hardly matter.
 """
 
 from __future__ import annotations
@@ -20,16 +22,20 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from tests.benchmarks.arena_actions import SHARES, several
 from tests.benchmarks.arena_search import Plan, Result, run
 from tests.benchmarks.arena_summary import printed, summary
 from tests.benchmarks.arena_surfaces import TRAPS, Noise, Surface, null, simulated, table, trap
 from tests.benchmarks.rivals import NAMES
 
 ROOT = Path(__file__).parents[2]
+_MADE = ("simulator", "actions", "null", "traps")
 _DECIDES = (
     "tuner/search/strategies/*.py",
     "tuner/search/space.py",
+    "tuner/search/climb.py",
     "tuner/measure/paired.py",
+    "tuner/space/*.py",
     "tests/benchmarks/arena_*.py",
     "tests/benchmarks/rival*.py",
     "tests/benchmarks/simulator.py",
@@ -60,7 +66,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("surfaces", nargs="+", metavar="TABLE.csv|simulator|null|traps")
+    parser.add_argument("surfaces", nargs="+", metavar=f"TABLE.csv|{'|'.join(_MADE)}")
     parser.add_argument("--objective", help="the column that is searched for its best value")
     parser.add_argument("--goal", choices=("max", "min"), default="max")
     parser.add_argument("--ignore", nargs="*", action="extend", default=[], metavar="COLUMN")
@@ -73,7 +79,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--output", choices=("text", "json"), default="text")
     parser.add_argument("--results", type=Path, default=Path("arena.jsonl"), help="resumed from")
     options = parser.parse_args()
-    tables = [name for name in options.surfaces if name not in {"simulator", "null", "traps"}]
+    tables = [name for name in options.surfaces if name not in _MADE]
     if tables and not options.objective:
         parser.error(f"{tables[0]}: name the column to search for with --objective")
     if missing := [name for name in tables if not Path(name).is_file()]:
@@ -95,6 +101,8 @@ def _surfaces(options: argparse.Namespace, noise: Noise) -> list[Surface]:
             found.append(null(noise))
         elif name == "traps":
             found += [trap(variant, noise) for variant in range(len(TRAPS))]
+        elif name == "actions":
+            found += [several(variant, noise, options.budget) for variant in range(len(SHARES))]
         elif name == "simulator":
             found += [simulated(variant, noise) for variant in range(options.variants)]
         else:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tests.benchmarks.arena_surfaces import Surface, seed_of
-from tests.benchmarks.rivals import strategy
+from tests.benchmarks.rivals import TOLD, strategy
 from tuner.measure.paired import compare
-from tuner.search.space import Observation, Point, choose, next_replication
+from tuner.search.space import Observation, Point, Proposal, choose, next_replication
 
 
 @dataclass(frozen=True)
@@ -80,17 +80,22 @@ class Bench:
 def run(
     surface: Surface, name: str, seed: int, sigma: float, plan: Plan, machines: int = 1
 ) -> Result:
-    """One search: strategy, finalists, choice, fresh pairs.  So many `machines` measure the points
-    of the strategy at once, each as fast as the others."""
-    surface = surface.from_start(seed)
+    """One search: recipes, strategy, finalists, choice, fresh pairs.  So many `machines` measure
+    the points of the strategy at once, each as fast as the others."""
+    surface = ((name == TOLD and surface.told) or surface).from_start(seed)
     surface = replace(surface, space=replace(surface.space, machines=machines))
     bench = Bench(surface, seed)
     own_s, clock = 0.0, time.process_time()
     searcher = strategy(name, surface.space, seed, sigma, plan.search)
     seen: list[Observation] = []
     under_way: deque[Point] = deque()
+    first = deque([Proposal(recipe, "recipe") for recipe in surface.recipes])
+    if first:
+        first.appendleft(Proposal(surface.space.start, "the start"))
     for turn in range(plan.search + machines - 1):
-        proposal = searcher.ask(under_way) if turn < plan.search else None
+        proposal = None
+        if turn < plan.search:
+            proposal = first.popleft() if first else searcher.ask(under_way)
         own_s += time.process_time() - clock
         if proposal is not None:
             under_way.append(proposal.point)

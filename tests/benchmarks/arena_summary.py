@@ -38,7 +38,8 @@ def printed(found: dict[str, Any]) -> str:
         lines += ["", *_lines(name, of)]
     lines += [
         f"\ndefault - {name}: regret {of['difference']:+.4f} [{of['low']:+.4f}, "
-        f"{of['high']:+.4f}] over {of['pairs']} paired searches"
+        f"{of['high']:+.4f}] over {of['pairs']} paired searches, "
+        f"{_text(of['times'])} times as much"
         for name, of in found["default_minus_rival"].items()
     ]
     return "\n".join(lines)
@@ -136,19 +137,28 @@ def _claims(everything: list[Result]) -> dict[str, float | None]:
     }
 
 
-def _paired(ours: dict[str, list[Result]], rival: dict[str, list[Result]]) -> dict[str, float]:
-    """Our regret less the rival's at the same seeds, with a 95 % interval over seeds."""
-    means, halves, pairs = [], [], 0
+def _paired(
+    ours: dict[str, list[Result]], rival: dict[str, list[Result]]
+) -> dict[str, float | None]:
+    """Our regret less the rival's at the same seeds, with a 95 % interval over seeds, and how many
+    times the rival's it is."""
+    means, halves, regrets, pairs = [], [], [], 0
     for surface in ours.keys() & rival.keys():
         theirs = {one.seed: one.ratio for one in rival[surface]}
-        gaps = [theirs[one.seed] - one.ratio for one in ours[surface] if one.seed in theirs]
-        if gaps and any(one.ratio < 1 for one in (*ours[surface], *rival[surface])):
+        both = [
+            (1 - one.ratio, 1 - theirs[one.seed]) for one in ours[surface] if one.seed in theirs
+        ]
+        if both and any(one.ratio < 1 for one in (*ours[surface], *rival[surface])):
+            gaps = [our_regret - regret for our_regret, regret in both]
             means.append(float(np.mean(gaps)))
             halves.append(_half(gaps))
+            regrets.append(float(np.mean([regret for _, regret in both])))
             pairs += len(gaps)
     mean = float(np.mean(means)) if means else math.nan
     half = math.sqrt(sum(half**2 for half in halves)) / max(len(halves), 1)
-    return {"difference": mean, "low": mean - half, "high": mean + half, "pairs": pairs}
+    times = 1 + sum(means) / sum(regrets) if sum(regrets) > 0 else None
+    interval = {"difference": mean, "low": mean - half, "high": mean + half}
+    return {**interval, "times": times, "pairs": pairs}
 
 
 def _regret(results: list[Result]) -> float:

@@ -45,6 +45,8 @@ class Surface:
 
     `truth` gives the logarithm of the objective, turned so that more is better; `measure` a noisy
     observation of it (the point, randomness, seconds, the point before, whether it is a long one).
+    Every search tries the `recipes` before the points of its strategy.  `told` is the same surface
+    as a search meets it that was told which of its knobs matter.
     """
 
     name: str
@@ -53,6 +55,8 @@ class Surface:
     best: float
     truth: Callable[[Point], float]
     measure: Measure
+    recipes: tuple[Point, ...] = ()
+    told: Surface | None = None
 
     def from_start(self, seed: int) -> Surface:
         """The surface as the search of that seed meets it: it starts at a mediocre point."""
@@ -124,16 +128,21 @@ def trap(variant: int, noise: Noise) -> Surface:
     return replace(known, truth=valley.truth, best=valley.best, measure=measure)
 
 
+def troubles(noise: Noise) -> Troubles:
+    """All that the simulator has."""
+    return Troubles(noise.sigma, max(noise.drift, 0.03), 0.03, 0.02, True, True, _RIGHT)
+
+
 def simulated(variant: int, noise: Noise) -> Surface:
     """The simulator of the pipeline, with all its troubles, and what trials tell of its slowest
     stage: every trial of the real one has such a verdict."""
     pipeline = Pipeline(variant)
-    troubles = Troubles(noise.sigma, max(noise.drift, 0.03), 0.03, 0.02, True, True, _RIGHT)
+    here = troubles(noise)
 
     def measure(
         point: Point, rng: np.random.Generator, at_s: float, before: Point | None, long: bool
     ) -> Observation:
-        return pipeline.trial(point, troubles, rng, at_s, before, long)
+        return pipeline.trial(point, here, rng, at_s, before, long)
 
     # Every strategy has the same number of trials here, so a slow one costs no more than another.
     space = pipeline.space()

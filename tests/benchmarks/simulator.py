@@ -9,6 +9,7 @@ after a node restart, drift, heavy-tailed noise and crashes.  `variant` draws ot
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from tuner.search.space import Dimension, Floats, Observation, Point, Space
 
 Points = NDArray[np.int64]
+Settings = Mapping[str, Floats]
+"""The levels of points by the names of the knobs."""
 
 LEVELS: dict[str, tuple[float, ...]] = {
     "input threads": (1, 2, 4),
@@ -136,10 +139,15 @@ class Pipeline:
     def log_eps(self, points: Points) -> Floats:
         """The true logarithm of EPS."""
         of = _values(points)
-        return np.asarray(-np.log((self._stages(of) ** -6.0).sum(axis=0)) / 6 + self._cliffs(of))
+        cliffs = self._cliffs(of["action workers"] * of["action batch"], of["heap"])
+        return carried(self._stages(of)) + cliffs
 
-    def _stages(self, of: dict[str, Floats]) -> Floats:
+    def _stages(self, of: Settings) -> Floats:
         """What each stage carries, in the order of `_STAGES`."""
+        return np.stack([*self._before_actions(of), self._sent(of), self._indexed(of)])
+
+    def _before_actions(self, of: Settings) -> tuple[Floats, Floats]:
+        """What the inputs and the main queue carry."""
         m = self.machine
         received = m.receive * _scaled(of["input threads"], 0.1)
         per_parser = np.array(m.parser)[of["parser"].astype(int)]
@@ -147,8 +155,7 @@ class Pipeline:
         processed = (
             m.process * per_parser * batching * _scaled(of["main workers"], m.contention * 2)
         )
-        sent, indexed = self._sent(of), self._indexed(of)
-        return np.stack([received, processed, sent, indexed])
+        return received, np.asarray(processed)
 
     def _mattering(
         self, row: Points, troubles: Troubles, rng: np.random.Generator
@@ -164,9 +171,10 @@ class Pipeline:
     def headroom(self, points: Points) -> Floats:
         """The logarithm of the memory allowed over the memory used; below 0 the trial fails."""
         of = _values(points)
-        queued = np.where(of["action queue"] == 1, of["action queue size"] * 0.0012, 20)
-        bulks = of["action batch"] * of["action workers"] * 0.003
-        used = 150 + queued + bulks + 300 * of["heap"] + of["main workers"] * 10
+        return self._left_of_memory(of, queued_mb(of))
+
+    def _left_of_memory(self, of: Settings, queues_mb: Floats) -> Floats:
+        used = 150 + queues_mb + 300 * of["heap"] + of["main workers"] * 10
         return np.asarray(np.log(self.machine.memory_mb / used))
 
     @cached_property
@@ -203,7 +211,7 @@ class Pipeline:
         moved_s = RESTART_S if restarts else 0.0
         return Observation(point, value, troubles.sigma, at_s, True, margins, matters, moved_s)
 
-    def _sent(self, of: dict[str, Floats]) -> Floats:
+    def _sent(self, of: Settings) -> Floats:
         m = self.machine
         replies = np.where(of["filter path"] == 1, 0.4, 1.0)
         bulk = of["action batch"]
@@ -217,28 +225,32 @@ class Pipeline:
         alone = np.where(of["action queue"] == 0, 0.45, room)
         return np.asarray(each * alone * _scaled(many, 0.06))
 
-    def _indexed(self, of: dict[str, Floats]) -> Floats:
+    def _indexed(self, of: Settings) -> Floats:
+        return self._usable(at_once(of)) * self._indexed_one_by_one(of)
+
+    def _usable(self, requests: Floats) -> Floats:
+        """What the engine makes of so many requests at once."""
+        usable = requests / (1 + self.machine.contention * np.maximum(requests - 1, 0)) / 3
+        return np.asarray(np.minimum(usable, 1.6))
+
+    def _indexed_one_by_one(self, of: Settings) -> Floats:
         m = self.machine
         refresh = np.where(of["refresh"] == 0, 1.0, of["refresh"] / (of["refresh"] + 0.35))
-        at_once = np.maximum(of["action workers"], 1) * of["shards"] ** 0.4
-        usable = at_once / (1 + m.contention * np.maximum(at_once - 1, 0)) / 3
         bulk = of["action batch"] / (of["action batch"] + 100)
         codec = np.where(of["codec"] == 1, 0.9, 1.0)
         flush = of["flush threshold"] ** 0.04 / 1.3
         merge = np.where(of["merge threads"] > of["shards"], 0.95, 1.0)
         buffer = (of["index buffer"] * of["heap"]) ** 0.08
         shards = np.where(of["shards"] == 4, 0.93, 1.0)
-        speed = m.index * refresh * bulk * codec * flush * merge * buffer * shards
-        return np.asarray(speed * np.minimum(usable, 1.6))
+        return np.asarray(m.index * refresh * bulk * codec * flush * merge * buffer * shards)
 
-    def _cliffs(self, of: dict[str, Floats]) -> Floats:
-        """Rejected bulks are sent again and again once too many are under way."""
-        over = of["action workers"] * of["action batch"] / (self.machine.pool * of["heap"])
+    def _cliffs(self, under_way: Floats, heap: Floats) -> Floats:
+        """Rejected bulks are sent again and again once too many events are under way."""
+        over = under_way / (self.machine.pool * heap)
         return np.asarray(np.where(over > 1, -0.4 - 0.2 * np.log(np.maximum(over, 1)), 0.0))
 
     def _deferred(self, point: Point) -> float:
-        of = {name: LEVELS[name][level] for name, level in zip(NAMES, point, strict=True)}
-        return 0.08 * (of["refresh"] == 0) + 0.04 * (of["flush threshold"] >= 1024)
+        return float(deferred(_values(np.array([point])))[0])
 
     def _restarts(self, before: Point, point: Point) -> bool:
         return any(before[NAMES.index(name)] != point[NAMES.index(name)] for name in _NODE)
@@ -246,12 +258,32 @@ class Pipeline:
     def _climbed(self, start: Points) -> tuple[Point, float]:
         space, point, value = self.space(), start, -math.inf
         while True:
-            beside = space.canonical(_within_two(point, space.sizes))
+            beside = space.canonical(within_two(point, space.sizes))
             values = np.where(self.headroom(beside) >= 0, self.log_eps(beside), -np.inf)
             at = int(np.argmax(values))
             if values[at] <= value + 1e-12:
                 return tuple(int(level) for level in point), value
             point, value = beside[at], float(values[at])
+
+
+def carried(stages: Floats) -> Floats:
+    """The logarithm of what stages in a row carry: not quite sharply what the slowest does."""
+    return np.asarray(-np.log((stages**-6.0).sum(axis=0)) / 6)
+
+
+def deferred(of: Settings) -> Floats:
+    """What a short window gains by work that is put off past it, as a logarithm."""
+    return np.asarray(0.08 * (of["refresh"] == 0) + 0.04 * (of["flush threshold"] >= 1024))
+
+
+def at_once(of: Settings) -> Floats:
+    """How many requests the engine works on at once."""
+    return np.asarray(np.maximum(of["action workers"], 1) * of["shards"] ** 0.4)
+
+
+def queued_mb(of: Settings) -> Floats:
+    queued = np.where(of["action queue"] == 1, of["action queue size"] * 0.0012, 20)
+    return np.asarray(queued + of["action batch"] * of["action workers"] * 0.003)
 
 
 def _values(points: Points) -> dict[str, Floats]:
@@ -266,7 +298,7 @@ def _scaled(many: Floats, contention: float) -> Floats:
     return np.asarray(many / (1 + contention * (many - 1) + contention / 8 * many * (many - 1)))
 
 
-def _within_two(point: Points, sizes: Points) -> Points:
+def within_two(point: Points, sizes: Points) -> Points:
     rows = [point]
     for at, size in enumerate(sizes):
         for level in range(int(size)):

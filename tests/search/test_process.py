@@ -20,7 +20,7 @@ def data_of(levels: NDArray[np.int64], y: Floats) -> process.Data:
     noise, times = np.full(len(y), 0.01), np.linspace(0.0, 600.0, len(y))
     shift = np.where(np.arange(len(y)) % 3 == 0, 0.5, 0.0)
     x, beside = SPACE.features(levels), np.ones((len(y), len(y)))
-    return process.Data(x, SPACE.columns, same, y, noise, shift, times, beside, 0.0)
+    return process.Data(x, SPACE.columns, same, y, noise, shift, times, beside, 0.0, SPACE.shares)
 
 
 def test_the_likelihood_is_that_of_a_normal_distribution() -> None:

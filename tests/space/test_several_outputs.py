@@ -10,7 +10,7 @@ from tuner.errors import BadProfile
 from tuner.lint.candidate import Checker, candidate
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.profile.starter import on_top_of
-from tuner.space.knobs import knobs
+from tuner.space.knobs import knobs, most_promising
 from tuner.space.recipes import RECIPES, changes_of
 
 OUTPUTS = """\
@@ -72,6 +72,18 @@ def test_what_has_less_of_the_documents_ranks_behind() -> None:
     few, many = every[BATCH.format("few")], every[BATCH.format("many")]
     assert few.rank == 9 * many.rank
     assert every["main_queue.dequeueBatchSize"].rank < few.rank
+    assert (few.share, many.share) == (pytest.approx(1 / 9), 1.0)
+    assert every["main_queue.dequeueBatchSize"].share == 1.0
+
+
+def test_of_the_most_promising_each_counts_as_its_share_of_the_documents() -> None:
+    """Settings of small outputs take no places of those that most of the events pass."""
+    shares = {"few": 0.1, "many": 0.9}
+    kept = most_promising(knobs(loaded().profile, (), shares), 16, ())
+    alone = most_promising(knobs(loaded().profile.tuning(("many",)), (), shares), 14, ())
+    assert {knob.path for knob in alone} <= {knob.path for knob in kept}
+    assert len(kept) > 16
+    assert 15 < sum(knob.share for knob in kept) < 17
 
 
 def test_a_recipe_is_for_all_of_them() -> None:

@@ -32,9 +32,9 @@ from tuner.host.process import (
 from tuner.host.programs import rsyslog_version, rsyslogd, to_install
 from tuner.modules.registry import UNPACKAGED, every_package, packaged_since
 from tuner.reading import content, table
-from tuner.script.configuration import not_loaded
 from tuner.script.printing import printed
 from tuner.script.quoting import quote
+from tuner.script.script import not_loaded
 from tuner.script.secrets import hidden
 from tuner.script.tokens import SURROGATES, joined
 

@@ -31,7 +31,6 @@ from tuner.lab.numbered import (
 from tuner.lab.text import LEFT_OUT, LabText, Replaced, Site
 from tuner.modules.input import LOOPBACK
 from tuner.modules.omelasticsearch import DEFAULT_INDEX, sends_type
-from tuner.script.configuration import not_loaded
 from tuner.script.objects import MAIN_QUEUE
 from tuner.script.printing import printed
 from tuner.script.script import (
@@ -45,6 +44,7 @@ from tuner.script.script import (
     Statement,
     loading,
     module_name,
+    not_loaded,
     nothing,
     rewritten,
 )

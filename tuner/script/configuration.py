@@ -17,7 +17,6 @@ from tuner.reading import WAY_TO_READ, content, why
 from tuner.script.native_yaml import begins_as_yaml, is_native_yaml, yaml_advice
 from tuner.script.parser import parse
 from tuner.script.script import (
-    BUILT_IN,
     ENABLED,
     HERE,
     Array,
@@ -31,8 +30,7 @@ from tuner.script.script import (
     Statement,
     is_enabled,
     loading,
-    module_name,
-    objects_in,
+    not_loaded,
     with_inner,
 )
 from tuner.script.secrets import is_secret_name
@@ -331,16 +329,6 @@ _UNSET = (
     "-p Environment)"
 )
 _Object = TypeVar("_Object", ScriptObject, Include)
-
-
-def not_loaded(block: Block) -> tuple[str, ...]:
-    """The modules that inputs and actions are of, and that nothing loads: the file that includes a
-    drop-in does."""
-    loaded = {module_name(module) for module in objects_in(block, "module")} | BUILT_IN
-    used = (item.type for item in objects_in(block) if item.kind in {"input", "action"})
-    return tuple(
-        dict.fromkeys(name for name in used if name.removeprefix("builtin:") not in loaded)
-    )
 
 
 def loading_missing(block: Block) -> Block:

@@ -463,3 +463,13 @@ class Gap:
 
     def __str__(self) -> str:
         return f"{self.origin}: {self.message}"
+
+
+def not_loaded(block: Block) -> tuple[str, ...]:
+    """The modules that inputs and actions are of, and that nothing loads: the file that includes a
+    drop-in does."""
+    loaded = {module_name(module) for module in objects_in(block, "module")} | BUILT_IN
+    used = (item.type for item in objects_in(block) if item.kind in {"input", "action"})
+    return tuple(
+        dict.fromkeys(name for name in used if name.removeprefix("builtin:") not in loaded)
+    )

@@ -19,7 +19,6 @@ from tuner.modules.ratelimit import LIMIT_NAME, RateLimitPolicy
 from tuner.modules.registry import name_of
 from tuner.schema.scalars import as_name
 from tuner.schema.section import of_module
-from tuner.script.configuration import not_loaded
 from tuner.script.objects import GLOBAL, MAIN_QUEUE, Base, module_address
 from tuner.script.parameters import (
     INPUT_MODELS,
@@ -30,7 +29,7 @@ from tuner.script.parameters import (
     read_value,
     readable,
 )
-from tuner.script.script import DEFAULT, HERE, QUEUE, ScriptObject, ScriptPosition, walk
+from tuner.script.script import DEFAULT, HERE, QUEUE, ScriptObject, ScriptPosition, not_loaded, walk
 
 # The only parameter that two keys of a profile share (F16).
 _TIMEOUT = "timeout"

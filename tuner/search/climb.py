@@ -129,6 +129,7 @@ def dimensions(knobs: Sequence[Knob], move_s: Mapping[Cost, float]) -> tuple[Dim
             special=knob.special,
             needs=_needs(knob, knobs, numbers),
             move_s=move_s.get(knob.cost, 0.0),
+            share=knob.share,
         )
         for knob in knobs
     )

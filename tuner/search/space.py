@@ -38,7 +38,8 @@ class Dimension:
     `positions` are where ordered levels lie between 0 and 1 (evenly spaced when empty); `special`
     levels (0, -1, off) stand apart from the order.  `needs` are (dimension, levels) that must hold
     for this one to be active; an inactive one stays at `start`, the level of the profile as
-    written.  `move_s` is what a change of this knob costs in seconds beyond a trial.
+    written.  `move_s` is what a change of this knob costs in seconds beyond a trial.  `share` is
+    what part of the events passes what it sets, 1 for the knobs that most of them pass.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Dimension:
     special: frozenset[int] = frozenset()
     needs: tuple[tuple[int, frozenset[int]], ...] = ()
     move_s: float = 0.0
+    share: float = 1.0
 
     @cached_property
     def halves(self) -> Points:
@@ -92,6 +94,11 @@ class Space:
     def sizes(self) -> Points:
         """The number of levels of each dimension."""
         return np.array([dimension.size for dimension in self.dimensions])
+
+    @cached_property
+    def shares(self) -> Floats:
+        """That of each dimension."""
+        return np.array([dimension.share for dimension in self.dimensions])
 
     @cached_property
     def columns(self) -> Points:

@@ -84,7 +84,8 @@ class Knob:
 
     `keys` are the rows of the table that it comes from, its own first: the main queue does the
     work of a Direct action too.  `rank` is small for the most promising; `outputs` are those that
-    it is turned for, by name.
+    it is turned for, by name, and `share` is what the largest of them gets of the documents, over
+    what the largest of all does.
     What its levels may give up is decided by `guarantees.given_up_at`.
     """
 
@@ -102,6 +103,7 @@ class Knob:
     helps: Helps = field(default_factory=dict)
     gives_up: tuple[Keep, ...] = ()
     outputs: tuple[str, ...] = ("",)
+    share: float = 1.0
 
     def serving(self, other: Knob) -> Knob:
         """The knob, which other outputs share: it does for them what theirs would."""
@@ -112,6 +114,7 @@ class Knob:
             helps={**other.helps, **self.helps},
             gives_up=tuple(dict.fromkeys((*self.gives_up, *other.gives_up))),
             outputs=(*self.outputs, *other.outputs),
+            share=max(self.share, other.share),
         )
 
     @property

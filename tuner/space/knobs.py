@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import accumulate
 from types import MappingProxyType
 
 from pydantic import BaseModel
@@ -75,7 +76,8 @@ def knobs(
         for knob in _knobs_about(profile.about(number), (*profile.search.allow, *allow)):
             place = _place_in_base(profile, knob.path)
             if place is not None:
-                ranked = replace(knob, rank=round(knob.rank / share), outputs=(name,))
+                rank = round(knob.rank / share)
+                ranked = replace(knob, rank=rank, outputs=(name,), share=share)
                 made[place] = made[place].serving(ranked) if place in made else ranked
     narrowed = tuple(keeping(profile, _narrowed(knob, profile.search)) for knob in made.values())
     return within_scope(narrowed, profile.search)
@@ -196,9 +198,12 @@ def without_node(knobs: Sequence[Knob]) -> tuple[Knob, ...]:
 
 
 def most_promising(knobs: Sequence[Knob], most: int, also: Container[str]) -> tuple[Knob, ...]:
-    """At most so many knobs, those of the best rank, and those of the paths `also`, in their order;
-    what needs one that is left out goes with it unless it is active as the profile is written."""
-    best = sorted(knobs, key=lambda knob: knob.rank)[:most]
+    """So many knobs of the best rank, of which each counts as its share, and those of the paths
+    `also`, in their order; what needs one that is left out goes with it unless it is active as the
+    profile is written."""
+    ranked = sorted(knobs, key=lambda knob: knob.rank)
+    before = accumulate((knob.share for knob in ranked), initial=0.0)
+    best = [knob for knob, sum_before in zip(ranked, before, strict=False) if sum_before < most]
     paths = [knob.path for knob in knobs if knob in best or knob.path in also]
     return within_scope(tuple(knobs), SearchScope(only=tuple(paths)))
 

@@ -17,8 +17,14 @@ from tuner.lint.sections import (
 )
 from tuner.modules.omelasticsearch import DEFAULT_INDEX, refuses_type, sends_type
 from tuner.rule import Complaint, advice, all_lost, loss
-from tuner.script.configuration import not_loaded
-from tuner.script.script import OFF, ScriptObject, ScriptPosition, module_name, objects_in
+from tuner.script.script import (
+    OFF,
+    ScriptObject,
+    ScriptPosition,
+    module_name,
+    not_loaded,
+    objects_in,
+)
 from tuner.script.template import (
     TemplatePiece,
     TemplateProperty,

@@ -185,7 +185,7 @@ class Model:
         )
         return process.Data(
             features, self.space.columns, same, y[rows], noise[rows], shift[rows], np.array(times),
-            beside, apart,
+            beside, apart, self.space.shares,
         )  # fmt: skip
 
     @property

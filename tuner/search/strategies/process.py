@@ -34,7 +34,8 @@ _DRIFT_S = 600.0
 _AMPLITUDES = ((0.0, 0.7), (-0.7, 1.0), (-1.6, 0.7), (-3.5, 1.0))
 _MEAN_SD = 1.0
 # Length scales in units of a knob's whole range, times the root of the number of knobs (reference:
-# Hvarfner, Hellsten, Nardi 2024: what grows with the dimension keeps the prior from overfitting).
+# Hvarfner, Hellsten, Nardi 2024: what grows with the dimension keeps the prior from overfitting);
+# a knob that only a share of the events passes counts as that share, and its scale is longer by it.
 _LENGTH_MEDIAN = 0.6
 _LENGTH_SPREAD = 1.0
 
@@ -46,7 +47,7 @@ class Data:
     `shift` is the standard deviation of what shifts the values of some trials, all by as much; it
     is 0 where nothing does, and at what is predicted.  `beside` is 1 for each two values of one
     machine and else 0: each machine drifts by itself and is off by something, of standard deviation
-    `apart`, which is 0 where there is only one.
+    `apart`, which is 0 where there is only one.  `shares` are those of the knobs.
     """
 
     x: Floats
@@ -58,6 +59,7 @@ class Data:
     at_s: Floats
     beside: Floats
     apart: float
+    shares: Floats
 
     @cached_property
     def squared(self) -> Floats:
@@ -85,7 +87,7 @@ class Data:
     @property
     def dimensions(self) -> int:
         """The number of knobs."""
-        return int(self.columns[-1]) + 1
+        return len(self.shares)
 
 
 def drawn(dimensions: int, rng: np.random.Generator) -> Floats:
@@ -147,9 +149,10 @@ class _Scales:
     drift: Floats
 
 
-def _scales(z: Floats, d: int) -> _Scales:
-    lengths = np.exp(np.log(_LENGTH_MEDIAN * np.sqrt(d)) + _LENGTH_SPREAD * z[:, :d])
-    weights = 1 / lengths**2
+def _scales(z: Floats, knob_shares: Floats) -> _Scales:
+    d, together = len(knob_shares), np.sqrt((knob_shares**2).sum())
+    lengths = np.exp(np.log(_LENGTH_MEDIAN * together) + _LENGTH_SPREAD * z[:, :d])
+    weights = knob_shares**2 / lengths**2
     squares = [
         np.exp(2 * (median + spread * z[:, d + at]))
         for at, (median, spread) in enumerate(_AMPLITUDES)
@@ -191,7 +194,7 @@ def _factored(scales: _Scales, data: Data) -> tuple[Floats, Floats]:
 
 def log_likelihood(z: Floats, data: Data) -> Floats:
     """The logarithm of the marginal likelihood of each sample, but for a constant."""
-    lower, white = _factored(_scales(z, data.dimensions), data)
+    lower, white = _factored(_scales(z, data.shares), data)
     diagonal = np.arange(len(data.y))
     return np.asarray(
         -(white**2).sum(axis=1) / 2 - np.log(lower[:, diagonal, diagonal]).sum(axis=1)
@@ -213,7 +216,7 @@ class Posterior:
     @classmethod
     def of(cls, z: Floats, data: Data) -> Posterior:
         """Condition on the data."""
-        scales = _scales(z, data.dimensions)
+        scales = _scales(z, data.shares)
         lower, white = _factored(scales, data)
         pairs = zip(lower, white, strict=True)
         weights = [solve_triangular(factor, y, lower=True, trans=1) for factor, y in pairs]
