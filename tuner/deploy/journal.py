@@ -72,8 +72,9 @@ class ApplyJournal:
             return tuple(_LINE.validate_json(line) for line in whole)
         except ValidationError as bad:
             raise JobFailed(
-                f"{self.path} is damaged: {bad.errors()[0]['msg']}: restore the hosts with "
-                "rsyslog-tune recover --host HOST, then move the file away"
+                f"{self.path} is damaged, or another version wrote it "
+                f"({bad.errors()[0]['msg']}): restore the hosts with rsyslog-tune recover --host "
+                "HOST, then move the file away"
             ) from None
 
     @property
