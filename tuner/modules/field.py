@@ -5,12 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tuner.modules.text_source import (
-    EVERYTHING,
-    TextSource,
-    is_changed,
-    is_parsed,
-)
+from tuner.modules.text_source import EVERYTHING, TextSource, is_changed, is_parsed
 from tuner.schema.scalars import FieldName
 from tuner.schema.section import parameter
 

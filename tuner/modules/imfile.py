@@ -6,13 +6,7 @@ None means not set in the profile: rsyslog's default applies.
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
-from tuner.modules.input import (
-    DiscardTruncated,
-    Format,
-    Input,
-    RateLimit,
-    TransportKind,
-)
+from tuner.modules.input import DiscardTruncated, Format, Input, RateLimit, TransportKind
 from tuner.rule import Complaint, InProfile, error, warning
 from tuner.schema.scalars import (
     AbsolutePath,
@@ -92,19 +86,15 @@ class ImfileInput(Input):
     startmsg_regex: RegexLine | None = parameter(
         "A regular expression for the first line of an event.",
         "Regular expressions cost much CPU time.",
-        alias="startmsg.regex",
     )
     endmsg_regex: RegexLine | None = parameter(
         "A regular expression for the last line of an event.",
         "Regular expressions cost much CPU time.",
-        alias="endmsg.regex",
     )
     read_timeout: NonNegative | None = parameter(
         "Seconds after which an event of several lines counts as complete; 0 waits forever."
     )
-    escape_lf: Switch | None = parameter(
-        "Whether line ends inside an event become text.", alias="escapeLF"
-    )
+    escape_lf: Switch | None = parameter("Whether line ends inside an event become text.")
     trim_line_over_bytes: NonNegative | None = parameter(
         "Longer lines are cut to this many bytes; 0 cuts none."
     )

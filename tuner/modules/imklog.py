@@ -43,15 +43,19 @@ class ImklogInput(Input):
     keep_kernel_timestamp: Switch | None = parameter(
         "Whether the kernel's time stamp stays in the text.", default="off", of_module=True
     )
-    log_path: WordPath | None = parameter("The kernel's log.", default="/proc/kmsg", of_module=True)
+    log_path: WordPath | None = parameter(
+        "The kernel's log.", default="/proc/kmsg", alias="logPath", of_module=True
+    )
     ratelimit_interval: NonNegative | None = parameter(
         "Seconds over which ratelimitBurst messages are let through; 0: no limit.",
         default="0",
+        alias="ratelimitInterval",
         of_module=True,
     )
     ratelimit_burst: NonNegative | None = parameter(
         "How many messages each ratelimitInterval lets through.",
         default=str(_BURST),
+        alias="ratelimitBurst",
         of_module=True,
     )
     rate_limit_name: NamedLimit = parameter(since=2604, alias="ratelimit.name", of_module=True)

@@ -53,49 +53,34 @@ class Impstats(RsyslogSection):
         "rsyslog creates it for its own user alone (0600) and never truncates it: "
         "create it beforehand if others read it, and rotate it with logrotate; after "
         "a HUP rsyslog continues in the new file.",
-        alias="log.file",
     )
     log_file_overwrite: Switch | None = parameter(
         "Whether each set of counters replaces the one before in log.file.",
         since=2602,
         default="off",
-        alias="log.file.overwrite",
     )
     push_url: Annotated[str, Field(pattern=r'^https?://[^\s@`"\\]{1,1000}$')] | None = parameter(
         "The Prometheus Remote Write endpoint that counters are sent to.",
         "Only an rsyslog that is built with it knows push.*: Debian's 8.2610 does not.",
         since=2602,
-        alias="push.url",
     )
     push_labels: Annotated[tuple[PushLabel, ...], Field(min_length=1)] | None = parameter(
-        "Labels of every metric, each name=value.", since=2602, alias="push.labels"
+        "Labels of every metric, each name=value.", since=2602
     )
     push_timeout_ms: Positive | None = parameter(
-        "Milliseconds that a request may take.", since=2602, default="5000", alias="push.timeout.ms"
+        "Milliseconds that a request may take.", since=2602, default="5000"
     )
     push_label_instance: Switch | None = parameter(
-        "Whether metrics have a label instance, the name of the host.",
-        since=2602,
-        default="on",
-        alias="push.label.instance",
+        "Whether metrics have a label instance, the name of the host.", since=2602, default="on"
     )
     push_label_origin: Switch | None = parameter(
-        "Whether metrics have a label origin, the part of rsyslog.",
-        since=2602,
-        default="off",
-        alias="push.label.origin",
+        "Whether metrics have a label origin, the part of rsyslog.", since=2602, default="off"
     )
     push_label_name: Switch | None = parameter(
-        "Whether metrics have a label name, the object that counts.",
-        since=2602,
-        default="off",
-        alias="push.label.name",
+        "Whether metrics have a label name, the object that counts.", since=2602, default="off"
     )
     push_label_job: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{0,100}$")] | None = parameter(
-        "The label job of metrics; empty means none.",
-        since=2602,
-        default="rsyslog",
-        alias="push.label.job",
+        "The label job of metrics; empty means none.", since=2602, default="rsyslog"
     )
     push_tls_ca_file: WordPath | None = parameter(
         "The CA certificates for an endpoint with https.", since=2602, alias="push.tls.cafile"
@@ -111,26 +96,18 @@ class Impstats(RsyslogSection):
         "Anyone on the network path can then read the counters.",
         since=2602,
         default="off",
-        alias="push.tls.insecureSkipVerify",
     )
     push_batch_max_bytes: NonNegative | None = parameter(
-        "About how many bytes a request may have; 0 means any number.",
-        since=2602,
-        default="0",
-        alias="push.batch.maxBytes",
+        "About how many bytes a request may have; 0 means any number.", since=2602, default="0"
     )
     push_batch_max_series: NonNegative | None = parameter(
-        "How many time series a request may have; 0 means any number.",
-        since=2602,
-        default="0",
-        alias="push.batch.maxSeries",
+        "How many time series a request may have; 0 means any number.", since=2602, default="0"
     )
     log_syslog: Switch = parameter(
         "Whether the counters become events, tagged rsyslogd-pstats.",
         "They pass through the queues that they describe.",
         value=False,
         default="rsyslog's default is on",
-        alias="log.syslog",
     )
     reset_counters: Switch = parameter(
         "Whether counters start from 0 after each report.",

@@ -38,6 +38,7 @@ class ImudpInput(Listener):
     batch_size: Positive | None = parameter(
         "How many datagrams one system call reads; memory is threads times this times "
         "the longest message.",
+        alias="batchSize",
         of_module=True,
     )
     time_requery: NonNegative | None = parameter(
@@ -53,7 +54,7 @@ class ImudpInput(Listener):
     device: Device | None = parameter("The network device to listen on.")
     rate_limit_interval: RateInterval = None
     rate_limit_burst: RateBurst = None
-    rate_limit_name: NamedLimit = parameter(since=2602, alias="rateLimit.name")
+    rate_limit_name: NamedLimit = parameter(since=2602)
     allowed_sender: AllowedSenders = None
     default_tz: DefaultZone = None
 

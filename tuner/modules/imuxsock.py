@@ -31,7 +31,7 @@ _Severity = Annotated[int, Field(ge=0, le=7, strict=True)]
 def _of_system(key: str, default: str, *traps: str) -> Any:
     """The parameter of the system's log socket that means the same as `key` of another."""
     does = f"The same as {key}, for the system's socket."
-    return parameter(does, *traps, default=default, alias=f"sysSock.{key}", of_module=True)
+    return parameter(does, *traps, default=default, of_module=True)
 
 
 class ImuxsockInput(Input):
@@ -45,14 +45,12 @@ class ImuxsockInput(Input):
     sys_sock_name: WordPath | None = parameter(
         "The path of the system's log socket.",
         default="/dev/log, or what systemd hands over",
-        alias="sysSock.name",
         of_module=True,
     )
     sys_sock_ignore_timestamp: Switch | None = _of_system("ignoreTimestamp", "on")
     sys_sock_ignore_own_messages: Switch | None = parameter(
         "Whether rsyslogd's own messages on the system's socket are dropped.",
         default="on",
-        alias="sysSock.ignoreOwnMessages",
         of_module=True,
     )
     sys_sock_flow_control: Switch | None = _of_system(
@@ -63,16 +61,13 @@ class ImuxsockInput(Input):
         "rateLimit.interval", "0, no limit"
     )
     sys_sock_rate_limit_burst: NonNegative | None = _of_system("rateLimit.burst", str(_BURST))
-    sys_sock_rate_limit_name: NamedLimit = parameter(
-        since=2604, alias="sysSock.rateLimit.name", of_module=True
-    )
+    sys_sock_rate_limit_name: NamedLimit = parameter(since=2604, of_module=True)
     sys_sock_rate_limit_severity: _Severity | None = _of_system("rateLimit.severity", "1")
     sys_sock_use_sys_time_stamp: Switch | None = _of_system("useSysTimeStamp", "on")
     sys_sock_annotate: Switch | None = _of_system("annotate", "off")
     sys_sock_parse_trusted: Switch | None = parameter(
         "Whether what the kernel knows becomes JSON, where annotate is on.",
         default="off",
-        alias="sysSock.parseTrusted",
         of_module=True,
     )
     sys_sock_use_special_parser: Switch | None = _of_system("useSpecialParser", "on")
@@ -85,10 +80,9 @@ class ImuxsockInput(Input):
     flow_control: FlowControl = None
     rate_limit_interval: RateInterval = None
     rate_limit_burst: RateBurst = None
-    rate_limit_name: NamedLimit = parameter(since=2604, alias="rateLimit.name")
+    rate_limit_name: NamedLimit = parameter(since=2604)
     rate_limit_severity: _Severity | None = parameter(
-        "Only events of this severity and less important ones are limited.",
-        alias="rateLimit.severity",
+        "Only events of this severity and less important ones are limited."
     )
     parse_hostname: Switch | None = parameter("Whether messages on the socket carry a host name.")
     ignore_timestamp: Switch | None = parameter(
@@ -96,8 +90,7 @@ class ImuxsockInput(Input):
     )
     use_sys_time_stamp: Switch | None = parameter("Whether the kernel's receive time is used.")
     use_pid_from_system: Switch | None = parameter(
-        "Whether the process ID comes from the kernel instead of the message.",
-        alias="usePIDFromSystem",
+        "Whether the process ID comes from the kernel instead of the message."
     )
     use_special_parser: Switch | None = parameter(
         "Whether the short parser for local messages is used."

@@ -17,7 +17,6 @@ Peers = Annotated[tuple[Peer, ...], Field(min_length=1)]
 ListenAddress = Annotated[str, Field(pattern=r"^([A-Za-z0-9.:_-]{1,253}|[*])$")]
 RateInterval = Annotated[
     NonNegative | None,
-    Field(alias="rateLimit.interval"),
     Doc(
         "Seconds over which rateLimit.burst events are let through; 0 means no limit.",
         traps=("What exceeds the limit is dropped: a flood would not be delivered.",),
@@ -25,13 +24,10 @@ RateInterval = Annotated[
 ]
 RateBurst = Annotated[
     NonNegative | None,
-    Field(alias="rateLimit.burst"),
     Doc("How many events each rateLimit.interval lets through; the others are dropped."),
 ]
 DefaultZone = Annotated[
-    TimeZone | None,
-    Field(alias="defaultTZ"),
-    Doc("The time zone, as +01:00, of timestamps that name none."),
+    TimeZone | None, Doc("The time zone, as +01:00, of timestamps that name none.")
 ]
 AllowedSenders = Annotated[
     Peers | None,

@@ -38,5 +38,5 @@ class JsonParse(RsyslogSection):
         alias="allow_trailing",
     )
     use_raw_msg: Switch = parameter(
-        "Whether the whole message is parsed instead of its body.", value=False, alias="useRawMsg"
+        "Whether the whole message is parsed instead of its body.", value=False
     )

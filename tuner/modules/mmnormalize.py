@@ -34,7 +34,7 @@ class NormalizeParse(RsyslogSection):
         ),
     ]
     use_raw_msg: Switch = parameter(
-        "Whether the whole message is parsed instead of its body.", value=False, alias="useRawMsg"
+        "Whether the whole message is parsed instead of its body.", value=False
     )
     turbo: Switch | None = parameter(
         "Whether the rules are compiled, which is faster.",

@@ -152,7 +152,6 @@ class OmelasticsearchOutput(Output):
         "Only msg is repaired: an event whose host or program is not UTF-8 is "
         "refused and goes to retryfailures.file.",
         value=True,
-        alias="mmutf8fix",
     )
     index: Annotated[Index, Doc("Where the documents go, and the settings of the indices.")]
     writeoperation: _WriteOperation | None = parameter(
@@ -220,10 +219,7 @@ class OmelasticsearchOutput(Output):
         since=2204,
     )
     health_check_timeout: Positive = parameter(
-        "Milliseconds that a server may take to answer the health check.",
-        "F14",
-        value=3500,
-        alias="healthCheckTimeout",
+        "Milliseconds that a server may take to answer the health check.", "F14", value=3500
     )
     rebindinterval: Positive | None = parameter(
         "After this many bulks the connection is opened again, for load balancers; -1 means never.",

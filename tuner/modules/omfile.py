@@ -121,7 +121,6 @@ class OmfileOutput(Lines):
         "If off, up to ioBufferSize bytes per file are lost when rsyslogd dies, and "
         "readers see events late.",
         default="on, which costs nothing with one file and a third more CPU time with 100 (8.2302)",
-        alias="flushOnTXEnd",
     )
     flush_interval: Positive | None = parameter(
         "Seconds after which asyncWriting writes what it holds.", default="1"
@@ -151,34 +150,25 @@ class OmfileOutput(Lines):
         "zstd needs rsyslog's module lmzstdw, which not every distribution has.",
         since=2208,
         default="zlib",
-        alias="compression.driver",
         of_module=True,
     )
     compression_zstd_workers: Positive | None = parameter(
         "How many threads zstd compresses with; a parameter of the module.",
         since=2208,
         default="zstd's own",
-        alias="compression.zstd.workers",
         of_module=True,
     )
     rotation_size_limit: MemorySize | None = parameter(
-        "The size at which rotation.sizeLimitCommand is run.",
-        since=2302,
-        default="0, no limit",
-        alias="rotation.sizeLimit",
+        "The size at which rotation.sizeLimitCommand is run.", since=2302, default="0, no limit"
     )
     rotation_size_limit_command: AbsolutePath | None = parameter(
         "The program that is run when the file has that size, with its arguments after a "
         "space. It must move the file away.",
         "rsyslogd runs it with its own privileges, and waits for it.",
         since=2302,
-        alias="rotation.sizeLimitCommand",
     )
     rotation_size_limit_command_pass_file_name: Switch | None = parameter(
-        "Whether that program gets the file's path as its last argument.",
-        since=2602,
-        default="on",
-        alias="rotation.sizeLimitCommandPassFileName",
+        "Whether that program gets the file's path as its last argument.", since=2602, default="on"
     )
     follow_symlinks: Switch | None = parameter(
         "Whether the file may be a symbolic link.",
@@ -194,10 +184,7 @@ class OmfileOutput(Lines):
         alias="dynafile.dangerousPermitPathEscape",
     )
     add_lf: Switch | None = parameter(
-        "Whether a line end is added to a line that has none.",
-        since=2510,
-        default="on",
-        alias="addLF",
+        "Whether a line end is added to a line that has none.", since=2510, default="on"
     )
     create_dirs: Switch | None = parameter("Whether missing folders are created.", default="on")
     file_create_mode: FileMode | None = parameter(

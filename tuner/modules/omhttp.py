@@ -14,15 +14,7 @@ from tuner.modules.output import Lines
 from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.secrets import Auth, HttpTls, SecretRef, without_secret
 from tuner.modules.text_source import EVERYTHING, NamingProperty
-from tuner.schema.scalars import (
-    Address,
-    MemorySize,
-    NonNegative,
-    Port,
-    Positive,
-    Switch,
-    WordPath,
-)
+from tuner.schema.scalars import Address, MemorySize, NonNegative, Port, Positive, Switch, WordPath
 from tuner.schema.section import Doc, OfProfile, Section, parameter
 
 HttpServer = Annotated[
@@ -54,8 +46,7 @@ class RestPath(Section):
 
     before: UrlPart | None = parameter("What comes before the value, such as logs-.")
     property: Annotated[
-        NamingProperty,
-        Doc("The property whose value stands in the path, in small letters."),
+        NamingProperty, Doc("The property whose value stands in the path, in small letters.")
     ]
     after: UrlPart | None = parameter("What comes after the value, such as /_bulk.")
     fallback: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")] = parameter(
@@ -97,9 +88,7 @@ class OmhttpOutput(Lines):
         default="443",
     )
     use_https: Switch | None = parameter(
-        "Whether https is spoken to servers whose address does not say.",
-        default="on",
-        alias="useHttps",
+        "Whether https is spoken to servers whose address does not say.", default="on"
     )
     tls: HttpTls | None = parameter(
         "TLS towards the server: certificates, and what is not checked."
@@ -173,19 +162,16 @@ class OmhttpOutput(Lines):
         "Loki.",
         "All but newline leave out what is not JSON: it is lost.",
         default="newline",
-        alias="batch.format",
     )
     batch_maxsize: Positive | None = parameter(
         "The most events of a batch.",
         "Below the queue's dequeueBatchSize events arrive twice after a failure.",
         default="100",
-        alias="batch.maxsize",
     )
     batch_maxbytes: MemorySize | None = parameter(
         "The most bytes of a batch before compression; a larger event is sent alone.",
         "A batch of the queue that makes two of these arrives twice in part after a failure.",
         default="10m, 1m for Splunk",
-        alias="batch.maxbytes",
     )
     labels: Annotated[
         Annotated[tuple[DocumentField, ...], Field(min_length=1)] | None, OfProfile()
@@ -205,7 +191,7 @@ class OmhttpOutput(Lines):
         "Whether requests are compressed, with gzip.", default="off"
     )
     compress_level: Annotated[int, Field(ge=-1, le=9, strict=True)] | None = parameter(
-        "The level of compress; -1 is zlib's own.", default="-1", alias="compress.level"
+        "The level of compress; -1 is zlib's own.", default="-1"
     )
     errorfile: WordPath | None = parameter(
         "The file for requests that failed, with the replies.",
@@ -226,27 +212,20 @@ class OmhttpOutput(Lines):
         parameter(
             "The ruleset, of a snippet, for events that have to wait; msg there is what was sent.",
             "After a broken connection the output sends them again too.",
-            alias="retry.ruleset",
         )
     )
     retry_addmetadata: Switch | None = parameter(
-        "Whether $!omhttp!response holds status and reply there.",
-        since=2404,
-        default="off",
-        alias="retry.addmetadata",
+        "Whether $!omhttp!response holds status and reply there.", since=2404, default="off"
     )
     ratelimit_interval: NonNegative | None = parameter(
         "Seconds in which retry.ruleset takes ratelimit.burst events; 0 means no limit.",
         "What exceeds the limit is dropped.",
         default="600",
-        alias="ratelimit.interval",
     )
     ratelimit_burst: NonNegative | None = parameter(
-        "How many events retry.ruleset takes in each ratelimit.interval.",
-        default="20000",
-        alias="ratelimit.burst",
+        "How many events retry.ruleset takes in each ratelimit.interval.", default="20000"
     )
-    ratelimit_name: NamedLimit = parameter(since=2604, alias="ratelimit.name")
+    ratelimit_name: NamedLimit = parameter(since=2604)
     replymaxbytes: MemorySize | None = parameter(
         "The most bytes of a reply that are read; 0 means no limit.",
         "A longer reply counts as a broken connection: the batch is sent again.",

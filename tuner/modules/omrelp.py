@@ -6,8 +6,6 @@ None means not set in the profile: rsyslog's default applies.
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
-
 from tuner.modules.output import COMES_BACK, BuiltinTemplate, Lines, Peers
 from tuner.modules.secrets import Priorities, RelpLibrary
 from tuner.modules.tcp import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
@@ -27,7 +25,7 @@ class OmrelpOutput(Lines):
     port: Annotated[Port, Doc("The receiver's port.")]
     timeout: Positive | None = parameter("Seconds that the receiver may take to answer.")
     conn_timeout: Positive | None = parameter(
-        "Seconds that opening the connection may take.", default="10", alias="conn.timeout"
+        "Seconds that opening the connection may take.", default="10"
     )
     rebind_interval: NonNegative | None = parameter(
         "After this many transmissions the connection is opened again, for load "
@@ -53,29 +51,26 @@ class OmrelpOutput(Lines):
     tls_lib: RelpLibrary = None
     tls: Switch | None = parameter("Whether RELP is encrypted.")
     tls_compression: Switch | None = parameter(
-        "Whether the TLS connection is compressed.", default="off", alias="tls.compression"
+        "Whether the TLS connection is compressed.", default="off"
     )
     tls_auth_mode: Literal["name", "certvalid", "fingerprint"] | None = parameter(
         "How the RELP receiver proves who it is: name, fingerprint or certvalid.",
         "Without it, whoever answers gets the events.",
         default="no authentication",
-        alias="tls.authMode",
     )
     tls_permitted_peer: Peers | None = parameter(
-        "The names or fingerprints of the RELP receivers that are accepted.",
-        alias="tls.permittedPeer",
+        "The names or fingerprints of the RELP receivers that are accepted."
     )
     tls_ca_cert: AbsolutePath | None = parameter(
-        "The CA certificates for RELP receivers, a path on rsyslog's host.", alias="tls.caCert"
+        "The CA certificates for RELP receivers, a path on rsyslog's host."
     )
     tls_my_cert: AbsolutePath | None = parameter(
-        "This RELP sender's certificate, a path on rsyslog's host.", alias="tls.myCert"
+        "This RELP sender's certificate, a path on rsyslog's host."
     )
     tls_my_priv_key: AbsolutePath | None = parameter(
-        "The path of this RELP sender's private key; the key itself never enters a profile.",
-        alias="tls.myPrivKey",
+        "The path of this RELP sender's private key; the key itself never enters a profile."
     )
-    tls_priority_string: Annotated[Priorities, Field(alias="tls.priorityString")] = None
+    tls_priority_string: Priorities = None
 
     package: ClassVar[str] = "rsyslog-relp"
     rsyslogs_format: ClassVar[BuiltinTemplate | None] = "RSYSLOG_ForwardFormat"

@@ -68,8 +68,7 @@ class Queue(RsyslogSection):
     )
     min_dequeue_batch_size_timeout: NonNegative | None = parameter(
         "The longest wait for minDequeueBatchSize events, in milliseconds from the "
-        "start of the batch.",
-        alias="minDequeueBatchSize.timeout",
+        "start of the batch."
     )
     worker_threads: Positive | None = parameter(
         "The most workers of the queue; for omelasticsearch the connections to the engine.",
@@ -193,26 +192,20 @@ class Queue(RsyslogSection):
         default="global",
     )
     local_frontend_size: Positive | None = parameter(
-        "How many events the queue of one input thread holds, with scope local.",
-        since=2610,
-        alias="local.frontendSize",
+        "How many events the queue of one input thread holds, with scope local.", since=2610
     )
     local_max_frontends: Positive | None = parameter(
-        "How many input threads get queues of their own, with scope local.",
-        since=2610,
-        alias="local.maxFrontends",
+        "How many input threads get queues of their own, with scope local.", since=2610
     )
     local_frontend_stats: Switch | None = parameter(
         "Whether impstats counts for each of these queues, with scope local.",
         since=2610,
         default="off",
-        alias="local.frontendStats",
     )
     local_helper_batch_size: NonNegative | None = parameter(
         "How many events of the common queue an idle thread of these queues takes at once, "
         "with scope local; 0 means none.",
         since=2610,
-        alias="local.helperBatchSize",
     )
     on_corruption: Literal["safe", "inMemory", "ignore"] | None = parameter(
         "What rsyslog does at startup with queue files that it cannot read: safe keeps them "

@@ -135,21 +135,15 @@ class Certificates:
 
 
 StreamDriverCaFile = Annotated[
-    AbsolutePath | None,
-    Field(alias="streamDriver.caFile"),
-    Since(2108),
-    Doc("The CA certificates, a path on rsyslog's host."),
+    AbsolutePath | None, Since(2108), Doc("The CA certificates, a path on rsyslog's host.")
 ]
 StreamDriverCrlFile = Annotated[
     AbsolutePath | None,
-    Field(alias="streamDriver.crlFile"),
     Since(2408),
     Doc("The list of revoked certificates, a path on rsyslog's host."),
 ]
 ExpiredCerts = Annotated[
-    Literal["on", "off", "warn"] | None,
-    Field(alias="streamDriver.permitExpiredCerts"),
-    Doc("Whether expired certificates are accepted."),
+    Literal["on", "off", "warn"] | None, Doc("Whether expired certificates are accepted.")
 ]
 VerifyDepth = Annotated[
     Annotated[int, Field(ge=2, strict=True)] | None,

@@ -79,8 +79,7 @@ class TextPiece(Section):
     are fewer pieces."""
 
     delimiter: Annotated[
-        Annotated[str, Field(pattern=r"^[ -\[\]-~]$")],
-        Doc("The one character between two pieces."),
+        Annotated[str, Field(pattern=r"^[ -\[\]-~]$")], Doc("The one character between two pieces.")
     ]
     number: Annotated[
         Annotated[int, Field(ge=1, le=250, strict=True)], Doc("Which piece; they count from 1.")
