@@ -22,30 +22,9 @@ if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
 
 S = TypeVar("S")
-W = TypeVar("W")
 Placed = tuple[KeyPath, S]
 Places = Callable[[Profile], Iterable[Placed[S]]]
 """The sections of one kind in a profile, each with its path."""
-Check = Callable[[S, W], Iterable[str | Complaint]]
-"""A check of one section; the messages that it yields are about the key that `for_each` names, its
-complaints have paths that begin in the section."""
-
-
-def for_each(
-    places: Callable[[W], Iterable[Placed[S]]], *at: str
-) -> Callable[[Check[S, W]], Callable[[W], Iterator[Complaint]]]:
-    """Makes a check of one section, or object, a check of all in a profile, or in a base."""
-
-    def of_section(check: Check[S, W]) -> Callable[[W], Iterator[Complaint]]:
-        def of_whole(whole: W) -> Iterator[Complaint]:
-            for path, section in places(whole):
-                for breach in check(section, whole):
-                    complaint = Complaint(at, breach) if isinstance(breach, str) else breach
-                    yield complaint._replace(path=(*path, *complaint.path))
-
-        return of_whole
-
-    return of_section
 
 
 def where_durable(places: Places[S]) -> Places[S]:

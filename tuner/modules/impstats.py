@@ -1,15 +1,14 @@
 """The counters that rsyslog keeps of itself."""
 
-from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tuner.rule import Complaint, InProfile, advice, error
 from tuner.schema.scalars import Name, NonNegative, Positive, Switch, WordPath
 from tuner.schema.section import RsyslogSection, parameter
 
-_FORMATS_SINCE = {"prometheus": 2506, "zabbix": 2512}
+FORMATS_SINCE = {"prometheus": 2506, "zabbix": 2512}
+"""The releases that brought formats: 2506 stands for 8.2506."""
 PushLabel = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}=[^\x00-\x1f\x7f]{0,1000}$")]
 
 
@@ -114,47 +113,3 @@ class Impstats(RsyslogSection):
         "Prometheus wants counters that only grow; sizes and high marks are not reset in any case.",
         value=False,
     )
-
-
-@error("RT140")
-def _goes_nowhere(asked: InProfile[Impstats]) -> Iterator[Complaint]:
-    if asked.section.stream is not None and not asked.section.log_syslog:
-        yield Complaint((), "the stream gets no counters: add log.syslog: on")
-    elif not (asked.section.log_file or asked.section.log_syslog or asked.section.push_url):
-        yield Complaint(
-            (),
-            "the counters are written nowhere: add log.file: /var/log/rsyslog/impstats.log, or "
-            "log.syslog: on to have them among the events",
-        )
-
-
-@advice("RT141")
-def _counts_itself(asked: InProfile[Impstats]) -> Iterator[Complaint]:
-    if asked.section.log_syslog and asked.section.stream is None:
-        yield Complaint(
-            ("log.syslog",),
-            "the counters become events: they are indexed and counted like the others, and wait or "
-            "are lost with them when a queue is full: use log.file, or name a stream of their own",
-        )
-
-
-@advice("RT142")
-def _starts_anew(asked: InProfile[Impstats]) -> Iterator[Complaint]:
-    if asked.section.reset_counters:
-        yield Complaint(
-            ("resetCounters",),
-            "counters that start from 0 each time give wrong rates in Prometheus, which treats "
-            "every drop as a restart: remove it",
-        )
-
-
-@error("RT143")
-def _format_too_new(asked: InProfile[Impstats]) -> Iterator[Complaint]:
-    first = _FORMATS_SINCE.get(asked.section.format, 0)
-    if asked.release < first:
-        yield Complaint(
-            ("format",),
-            f"impstats has the format {asked.section.format} since rsyslog 8.{first}, and "
-            f"release.rsyslog is 8.{asked.release}: use json, or raise the release once "
-            "every host runs it",
-        )

@@ -3,7 +3,7 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
 from tuner.modules.input import AllowedSenders, Peers, TransportKind
@@ -27,13 +27,12 @@ from tuner.modules.tcp import (
     OctetCounted,
     Tcp,
 )
-from tuner.rule import Complaint, InProfile, warning
 from tuner.schema.scalars import AbsolutePath, NetworkNamespace, NonNegative, Positive, Switch
 from tuner.schema.section import Doc, parameter
 
 # Since this release each input has its own pool; before, all shared one (tcpsrv.c).
 _POOL_OF_ALL = 4
-_POOL_OF_EACH_SINCE = 2504
+POOL_OF_EACH_SINCE = 2504
 _POOL_OF_EACH = 2
 
 
@@ -178,7 +177,7 @@ class ImtcpInput(Tcp):
     @classmethod
     def threads_of(cls, sources: Sequence[Self], release: int, /) -> int:
         """The workers of its pool or pools."""
-        if release < _POOL_OF_EACH_SINCE:
+        if release < POOL_OF_EACH_SINCE:
             return _POOL_OF_ALL
         return sum(source.worker_threads or _POOL_OF_EACH for source in sources)
 
@@ -192,19 +191,3 @@ class ImtcpInput(Tcp):
         open_to_all = {"allowed_sender": None, "network_namespace": None}
         crl = {"stream_driver_crl_file": None} if self.is_encrypted else {}
         return super().in_lab(port, spool).model_copy(update=open_to_all | crl)
-
-
-_POOL_IS_SOUND = 2508
-
-
-@warning("RT406")
-def _racing_pool(asked: InProfile[ImtcpInput]) -> Iterator[Complaint]:
-    """rsyslog 8.2508's ChangeLog: the pool queued sessions twice and closed them too early."""
-    races = _POOL_OF_EACH_SINCE <= asked.release < _POOL_IS_SOUND
-    if races and asked.section.worker_threads != 1:
-        yield Complaint(
-            ("workerThreads",),
-            f"the workers of imtcp in rsyslog 8.{asked.release} have races when connections "
-            f"close, fixed in 8.{_POOL_IS_SOUND}: set workerThreads to 1, or use imptcp where TLS "
-            "is not needed",
-        )

@@ -3,7 +3,7 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -19,7 +19,6 @@ from tuner.modules.input import (
     rate_limit,
 )
 from tuner.modules.ratelimit import NamedLimit
-from tuner.rule import Complaint, InProfile, warning
 from tuner.schema.scalars import AbsolutePath, NonNegative, Switch, WordPath
 from tuner.schema.section import Doc, parameter
 
@@ -156,14 +155,3 @@ class ImuxsockInput(Input):
         for a host there only when told to."""
         own = self.use_special_parser is not False
         return "local" if own or (written == "rfc3164" and not self.parse_hostname) else written
-
-
-@warning("RT234")
-def _takes_the_log_socket(asked: InProfile[ImuxsockInput]) -> Iterator[Complaint]:
-    if asked.section.socket == "/dev/log":
-        yield Complaint(
-            ("socket",),
-            "rsyslogd replaces /dev/log, and with systemd journald then gets no logs of this "
-            "host: use /run/systemd/journal/syslog, to which journald forwards "
-            "(ForwardToSyslog=yes in journald.conf)",
-        )

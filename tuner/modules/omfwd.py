@@ -3,7 +3,7 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -18,7 +18,6 @@ from tuner.modules.secrets import (
     VerifyDepth,
 )
 from tuner.modules.tcp import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
-from tuner.rule import Complaint, InProfile, loss
 from tuner.schema.scalars import (
     AbsolutePath,
     Address,
@@ -205,31 +204,3 @@ class OmfwdOutput(_Tls):
         several = {} if isinstance(self.target, str | None) else {"target": self.target}
         peers = self.stream_driver_permitted_peers
         return several | ({} if peers is None else {"streamDriverPermittedPeers": ",".join(peers)})
-
-
-@loss("RT270")
-def _unacknowledged(asked: InProfile[OmfwdOutput]) -> Iterator[Complaint]:
-    """Seen on 8.2302: a receiver that hung for half a second and died took 5,000 events of TCP with
-    it, with resendLastMSGOnReconnect too; over RELP, none."""
-    output = asked.section
-    if not asked.durable:
-        return
-    lost = "when the connection breaks, what is in flight is lost without a trace"
-    if output.protocol == "udp":
-        lost = "what the network or the receiver drops is lost without a trace"
-    yield Complaint(
-        ("protocol",),
-        f"events over {output.protocol.upper()} are not acknowledged: {lost}, which the durable "
-        "tier forbids; use omrelp where the receiver speaks it, or guardrails.tier relaxed",
-    )
-
-
-@loss("RT271")
-def _limited(asked: InProfile[OmfwdOutput]) -> Iterator[Complaint]:
-    output = asked.section
-    if output.rate_limit_interval:
-        yield Complaint(
-            ("rateLimit.interval",),
-            f"what exceeds {output.rate_limit_burst or 200} events in "
-            f"{output.rate_limit_interval} s is dropped: remove it, or raise rateLimit.burst",
-        )

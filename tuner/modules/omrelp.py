@@ -3,13 +3,12 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from tuner.modules.output import COMES_BACK, BuiltinTemplate, Lines, Peers
 from tuner.modules.secrets import Priorities, RelpLibrary
 from tuner.modules.tcp import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
-from tuner.rule import Complaint, InProfile, advice
 from tuner.schema.scalars import AbsolutePath, Address, NonNegative, Port, Positive, Switch
 from tuner.schema.section import Doc, parameter
 
@@ -88,24 +87,3 @@ class OmrelpOutput(Lines):
     def spelled(self) -> Mapping[str, str | int | tuple[str, ...]]:
         """A list of peers stays one."""
         return {} if (peers := self.tls_permitted_peer) is None else {"tls.permittedPeer": peers}
-
-
-# librelp's default window, how often it is acknowledged, and above which size that no longer shows.
-_RELP_WINDOW = 128
-_WINDOWS_PER_SECOND = 5
-_WIDE_WINDOW = 1000
-
-
-@advice("RT277")
-def _small_window(asked: InProfile[OmrelpOutput]) -> Iterator[Complaint]:
-    """Seen over loopback with 8.2302, events a second by windowSize: 128: 660, 300: 1,440, 1000:
-    21,600, 5000: 135,000.  It looks as if a full window waits for the kernel's delayed
-    acknowledgement of small segments."""
-    window, rate = asked.section.window_size or _RELP_WINDOW, asked.rate
-    if window < _WIDE_WINDOW and (rate == "max" or rate > window * _WINDOWS_PER_SECOND):
-        yield Complaint(
-            ("windowSize",),
-            f"a window of {window} events carries about {window * _WINDOWS_PER_SECOND} events "
-            "a second, whatever the network can do: use 5000; as many may arrive twice when "
-            "the connection breaks, and are lost when this host does",
-        )

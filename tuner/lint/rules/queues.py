@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.sections import action_queues, every_queue, for_each, inputs, outputs, real_queues
+from tuner.lint.sections import action_queues, every_queue, inputs, outputs, real_queues
 from tuner.modules.input import Input
 from tuner.modules.output import Output
 from tuner.modules.queue import Queue
@@ -42,8 +42,7 @@ def _no_such_limit(profile: Profile) -> Iterator[Complaint]:
                 )
 
 
-@loss("RT236")
-@for_each(outputs)
+@loss("RT236").for_each(outputs)
 def _limited_outputs(output: Output, profile: Profile) -> Iterator[Complaint]:
     """What a policy file says is not known here."""
     for key, name in named_limits(output).items():
@@ -130,8 +129,7 @@ def _small_for_threads(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@error("RT103")
-@for_each(real_queues, "dequeueBatchSize")
+@error("RT103").for_each(real_queues, "dequeueBatchSize")
 def _batch_above_size(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     if queue.batch > queue.size:
         yield (
@@ -151,8 +149,7 @@ def _direct_main(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning("RT111")
-@for_each(action_queues, "size")
+@warning("RT111").for_each(action_queues, "size")
 def _small_action_queue(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     least = 2 * queue.workers * queue.batch
     if not queue.is_direct and queue.size < least:
@@ -230,8 +227,7 @@ OF_FILES = (
 )  # fmt: skip
 
 
-@error("RT104")
-@for_each(real_queues, "minDequeueBatchSize")
+@error("RT104").for_each(real_queues, "minDequeueBatchSize")
 def _minimum_above_batch(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     minimum = queue.resolved.min_dequeue_batch_size or 0
     if minimum > queue.batch:
@@ -241,8 +237,7 @@ def _minimum_above_batch(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-@error("RT105")
-@for_each(real_queues)
+@error("RT105").for_each(real_queues)
 def _marks(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     values = {
         "highWatermark": queue.resolved.high_watermark,
@@ -273,8 +268,7 @@ def _marks(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@error("RT106")
-@for_each(real_queues, "discardMark")
+@error("RT106").for_each(real_queues, "discardMark")
 def _discard_mark(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     mark = queue.resolved.discard_mark or 0
     if mark > queue.size:
@@ -284,8 +278,7 @@ def _discard_mark(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-@error("RT107")
-@for_each(every_queue)
+@error("RT107").for_each(every_queue)
 def _direct_with_others(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     if not queue.is_direct or queue.written is None:
         return
@@ -301,8 +294,7 @@ def _direct_with_others(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
 _LOCAL = ("local.frontendSize", "local.maxFrontends")
 
 
-@error("RT129")
-@for_each(every_queue)
+@error("RT129").for_each(every_queue)
 def _local_in_part(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     section = queue.written or Queue.model_construct()
     written = section.model_dump(by_alias=True, exclude_none=True)
@@ -314,8 +306,7 @@ def _local_in_part(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
         yield Complaint(("scope",), f"scope local needs {missing}: add it")
 
 
-@error("RT122")
-@for_each(every_queue)
+@error("RT122").for_each(every_queue)
 def _no_files(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     if queue.written is None or queue.is_direct or queue.resolved.filename is not None:
         return
