@@ -3,7 +3,7 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from tuner.modules.input import DiscardTruncated, Format, Input, RateLimit, TransportKind
 from tuner.schema.scalars import (
@@ -16,7 +16,7 @@ from tuner.schema.scalars import (
     Switch,
     Tag,
 )
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 _WILDCARDS = frozenset("*?[")
 
@@ -28,9 +28,11 @@ class ImfileInput(Input):
     crash it would read everything again, so here it is saved every 1000 lines.
     """
 
-    type: Annotated[Literal["imfile"], Doc("The lines of files.")]
-    file: Annotated[AbsolutePath, Doc("The file to follow; * stands for any text in a name.")]
-    tag: Annotated[Tag, Doc("The tag of the events, which a file does not carry.")]
+    type: Literal["imfile"] = parameter("The lines of files.", value=...)
+    file: AbsolutePath = parameter(
+        "The file to follow; * stands for any text in a name.", value=...
+    )
+    tag: Tag = parameter("The tag of the events, which a file does not carry.", value=...)
     facility: Facility | None = parameter(
         "The facility of the events, which a file does not carry."
     )

@@ -10,7 +10,7 @@ from pydantic import Field
 from tuner.modules.input import Input, RateLimit, rate_limit
 from tuner.modules.ratelimit import NamedLimit
 from tuner.schema.scalars import Facility, NonNegative, Positive, SeverityName, Switch
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 # Its own limit (imjournal.c).
 _INTERVAL_S = 600
@@ -24,7 +24,7 @@ class ImjournalInput(Input):
     local sources and rsyslogd's own messages.
     """
 
-    type: Annotated[Literal["imjournal"], Doc("The entries of systemd's journal.")]
+    type: Literal["imjournal"] = parameter("The entries of systemd's journal.", value=...)
     state_file: Annotated[str, Field(pattern=r"^[A-Za-z0-9._/-]{1,255}$")] = parameter(
         "The file that holds the place in the journal, in workDirectory unless it is a path.",
         value="imjournal.state",

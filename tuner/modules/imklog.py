@@ -10,7 +10,7 @@ from pydantic import Field
 from tuner.modules.input import Input, RateLimit, rate_limit
 from tuner.modules.ratelimit import NamedLimit
 from tuner.schema.scalars import Facility, NonNegative, Switch, WordPath
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 # Its default burst for a rate limit without one (imklog.c).
 _BURST = 10_000
@@ -23,7 +23,7 @@ class ImklogInput(Input):
     local sources and rsyslogd's own messages.
     """
 
-    type: Annotated[Literal["imklog"], Doc("What the kernel logs.")]
+    type: Literal["imklog"] = parameter("What the kernel logs.", value=...)
     internal_msg_facility: Facility | None = parameter(
         "The facility of imklog's own messages.", default="kern", of_module=True
     )

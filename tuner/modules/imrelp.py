@@ -3,20 +3,22 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from tuner.modules.input import Listener, Peers, RateBurst, RateInterval, TransportKind
 from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.secrets import Priorities, RelpLibrary
 from tuner.modules.tcp import KeepsAlive
 from tuner.schema.scalars import AbsolutePath, MemorySize, Switch
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 
 class ImrelpInput(Listener, KeepsAlive):
     """imrelp: acknowledged transfer, one thread for all; from the package rsyslog-relp."""
 
-    type: Annotated[Literal["imrelp"], Doc("Acknowledged transfer from another rsyslog (RELP).")]
+    type: Literal["imrelp"] = parameter(
+        "Acknowledged transfer from another rsyslog (RELP).", value=...
+    )
     max_data_size: MemorySize | None = parameter("The longest RELP message, in bytes.")
     oversize_mode: Literal["truncate", "abort", "accept"] | None = parameter(
         "What happens to longer RELP messages: truncate, abort the connection, or accept."

@@ -4,7 +4,7 @@ None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from tuner.modules.input import AllowedSenders, Peers, TransportKind
 from tuner.modules.secrets import (
@@ -28,7 +28,7 @@ from tuner.modules.tcp import (
     Tcp,
 )
 from tuner.schema.scalars import AbsolutePath, NetworkNamespace, NonNegative, Positive, Switch
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 # Since this release each input has its own pool; before, all shared one (tcpsrv.c).
 _POOL_OF_ALL = 4
@@ -43,7 +43,7 @@ class ImtcpInput(Tcp):
     Before 8.2106 most parameters were the module's, not the input's.
     """
 
-    type: Annotated[Literal["imtcp"], Doc("TCP, with TLS where streamDriver.mode is 1.")]
+    type: Literal["imtcp"] = parameter("TCP, with TLS where streamDriver.mode is 1.", value=...)
     keep_alive: KeepAlive = parameter(since=2106)
     keep_alive_time: KeepAliveTime = parameter(since=2106)
     keep_alive_interval: KeepAliveInterval = parameter(since=2106)

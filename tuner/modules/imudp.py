@@ -18,7 +18,7 @@ from tuner.modules.input import (
 )
 from tuner.modules.ratelimit import NamedLimit
 from tuner.schema.scalars import Device, MemorySize, NonNegative, Positive
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 # imudp takes no more than 32.
 Threads = Annotated[int, Field(ge=1, le=32, strict=True)]
@@ -27,7 +27,7 @@ Threads = Annotated[int, Field(ge=1, le=32, strict=True)]
 class ImudpInput(Listener):
     """imudp: datagrams, which cannot be slowed down; threads read the same sockets."""
 
-    type: Annotated[Literal["imudp"], Doc("Datagrams, which cannot be slowed down.")]
+    type: Literal["imudp"] = parameter("Datagrams, which cannot be slowed down.", value=...)
     threads: Threads | None = parameter(
         "Readers of the same sockets, at most 32. A parameter of the module.",
         "Several readers change the order of events.",

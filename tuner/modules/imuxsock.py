@@ -20,7 +20,7 @@ from tuner.modules.input import (
 )
 from tuner.modules.ratelimit import NamedLimit
 from tuner.schema.scalars import AbsolutePath, NonNegative, Switch, WordPath
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 # Its default burst for a rate limit without one (imuxsock.c).
 _BURST = 200
@@ -37,7 +37,7 @@ class ImuxsockInput(Input):
     """imuxsock: datagrams through a Unix socket of its own; without `socket` the system's log
     socket, whose events come to rsyslog's default ruleset, with those of other local sources."""
 
-    type: Annotated[Literal["imuxsock"], Doc("Datagrams through a Unix socket.")]
+    type: Literal["imuxsock"] = parameter("Datagrams through a Unix socket.", value=...)
     socket: AbsolutePath | None = parameter(
         "The path of the Unix socket; without it the system's log socket is taken."
     )

@@ -228,17 +228,13 @@ class Listener(Input):
         "0.0.0.0 stands for those of IPv4 alone.",
         value=LOOPBACK,
     )
-    port: Annotated[
-        Port,
-        Doc(
-            "The port to listen on.",
-            traps=(
-                "Ports below 1024 need root or CAP_NET_BIND_SERVICE.",
-                "Under SELinux rsyslogd may use few others than 514 and 6514: semanage port -a -t "
-                "syslogd_port_t -p tcp PORT allows one, to listen on and to connect to.",
-            ),
-        ),
-    ]
+    port: Port = parameter(
+        "The port to listen on.",
+        "Ports below 1024 need root or CAP_NET_BIND_SERVICE.",
+        "Under SELinux rsyslogd may use few others than 514 and 6514: semanage port -a -t "
+        "syslogd_port_t -p tcp PORT allows one, to listen on and to connect to.",
+        value=...,
+    )
 
     tls_attributes: ClassVar[tuple[str, ...]] = ()
     """Of one that may speak TLS: what names the authority's certificate, its own, its key, how

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from tuner.modules.step import StreamStep
 from tuner.schema.scalars import Switch
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 AnonMode = Literal["zero", "random", "random-consistent"]
 _KEEPS = "random-consistent keeps every address that it has met in memory."
@@ -19,13 +19,11 @@ class MmanonStep(StreamStep):
     """mmanon: IP addresses in the text of an event are made anonymous; its other properties, such
     as hostname and fromhost-ip, stay as they are."""
 
-    type: Annotated[
-        Literal["mmanon"],
-        Doc(
-            "IP addresses in msg are made anonymous.",
-            traps=("What was parsed before it holds the addresses still: let it come first.",),
-        ),
-    ]
+    type: Literal["mmanon"] = parameter(
+        "IP addresses in msg are made anonymous.",
+        "What was parsed before it holds the addresses still: let it come first.",
+        value=...,
+    )
     ipv4_enable: Switch | None = parameter(
         "Whether IPv4 addresses are made anonymous.", default="on"
     )

@@ -4,7 +4,7 @@ None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
@@ -20,7 +20,7 @@ from tuner.schema.scalars import (
     Positive,
     Switch,
 )
-from tuner.schema.section import Doc, Section, parameter
+from tuner.schema.section import Section, parameter
 
 # How many numbers a date in a name has.
 _PARTS = {"hourly": 4, "daily": 3, "weekly": 2, "monthly": 2}
@@ -34,10 +34,10 @@ class DynaFile(Section):
     what is longer than a file name may be is cut.
     """
 
-    before: Annotated[
-        AbsolutePath,
-        Doc("What comes before the value: a folder with its slash, or the beginning of a name."),
-    ]
+    before: AbsolutePath = parameter(
+        "What comes before the value: a folder with its slash, or the beginning of a name.",
+        value=...,
+    )
     property: NamingProperty | None = parameter(
         "The property whose value names the file; cut to 160 bytes."
     )
@@ -88,7 +88,7 @@ class OmfileOutput(Lines):
     """omfile: a file on the host that runs rsyslog, or with `dynaFile` one for each value of a
     property.  `flushInterval` is in seconds, `closeTimeout` in minutes."""
 
-    type: Annotated[Literal["omfile"], Doc("Files on the host that runs rsyslog.")]
+    type: Literal["omfile"] = parameter("Files on the host that runs rsyslog.", value=...)
     file: AbsolutePath | None = parameter(
         "The file that events are written to, one a line.",
         "Log rotation must send rsyslogd a HUP, or it keeps writing to the file that was moved.",

@@ -28,7 +28,7 @@ from tuner.schema.scalars import (
     Positive,
     Switch,
 )
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 Character = Annotated[int, Field(ge=0, le=255, strict=True)]
 
@@ -83,7 +83,7 @@ class OmfwdOutput(_Tls):
     """omfwd: another syslog server, over TCP or UDP; several targets take turns.  Of several
     addresses of a name, UDP takes the first unless `udp.sendToAll` says otherwise."""
 
-    type: Annotated[Literal["omfwd"], Doc("Another syslog server, over TCP or UDP.")]
+    type: Literal["omfwd"] = parameter("Another syslog server, over TCP or UDP.", value=...)
     target: Address | Annotated[tuple[Address, ...], Field(min_length=1)] | None = parameter(
         "The receiver, a name or an address; since 8.2408 a list, whose receivers take turns.",
         COMES_BACK,

@@ -15,7 +15,7 @@ from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.secrets import Auth, HttpTls, SecretRef, without_secret
 from tuner.modules.text_source import EVERYTHING, NamingProperty
 from tuner.schema.scalars import Address, MemorySize, NonNegative, Port, Positive, Switch, WordPath
-from tuner.schema.section import Doc, OfProfile, Section, parameter
+from tuner.schema.section import OfProfile, Section, parameter
 
 HttpServer = Annotated[
     str, Field(pattern=r"^(https?://)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$")
@@ -45,9 +45,9 @@ class RestPath(Section):
     """
 
     before: UrlPart | None = parameter("What comes before the value, such as logs-.")
-    property: Annotated[
-        NamingProperty, Doc("The property whose value stands in the path, in small letters.")
-    ]
+    property: NamingProperty = parameter(
+        "The property whose value stands in the path, in small letters.", value=...
+    )
     after: UrlPart | None = parameter("What comes after the value, such as /_bulk.")
     fallback: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")] = parameter(
         "What stands there instead of a value with other characters, or of none.", value="other"
@@ -61,27 +61,21 @@ class OmhttpOutput(Lines):
     `_bulk` of Elasticsearch and OpenSearch.  Both write around an event what the server expects.
     """
 
-    type: Annotated[
-        Literal["omhttp"],
-        Doc(
-            "A server that takes events over HTTP: Loki, Splunk, a proxy before an engine.",
-            traps=(
-                "What is answered with 3xx or 4xx is dropped, 429 left aside; after 429, 5xx and "
-                "a broken connection rsyslog waits (8.2610).",
-                "After a batch that has to wait, its events are sent again one by one (8.2610).",
-                "No lab has a server for it: measurements are those of the pipeline without.",
-                "Without proxyhost rsyslogd's variable http_proxy names a proxy.",
-            ),
-        ),
-    ]
-    server: Annotated[
-        Annotated[tuple[HttpServer, ...], Field(min_length=1)],
-        Doc(
-            "The servers, names or addresses of the form https://name:port; of several each "
-            "request goes to the next.",
-            traps=("Without checkpath a server that is down gets its turn like the others.",),
-        ),
-    ]
+    type: Literal["omhttp"] = parameter(
+        "A server that takes events over HTTP: Loki, Splunk, a proxy before an engine.",
+        "What is answered with 3xx or 4xx is dropped, 429 left aside; after 429, 5xx and "
+        "a broken connection rsyslog waits (8.2610).",
+        "After a batch that has to wait, its events are sent again one by one (8.2610).",
+        "No lab has a server for it: measurements are those of the pipeline without.",
+        "Without proxyhost rsyslogd's variable http_proxy names a proxy.",
+        value=...,
+    )
+    server: Annotated[tuple[HttpServer, ...], Field(min_length=1)] = parameter(
+        "The servers, names or addresses of the form https://name:port; of several each "
+        "request goes to the next.",
+        "Without checkpath a server that is down gets its turn like the others.",
+        value=...,
+    )
     serverport: Port | None = parameter(
         "The port of servers whose address names none.",
         "443 stands for http:// too.",

@@ -37,8 +37,8 @@ KafkaParameters = Annotated[
 class OmkafkaOutput(Lines):
     """omkafka: a Kafka topic; from the package rsyslog-kafka.  Times in milliseconds."""
 
-    type: Annotated[Literal["omkafka"], Doc("A Kafka topic.")]
-    topic: Annotated[KafkaTopic, Doc("The topic that events are written to.")]
+    type: Literal["omkafka"] = parameter("A Kafka topic.", value=...)
+    topic: KafkaTopic = parameter("The topic that events are written to.", value=...)
     broker: Brokers | None = parameter("Brokers of the cluster, each host:port.")
     key: MatchText | None = parameter(
         "The key of every message; Kafka chooses the partition by it."

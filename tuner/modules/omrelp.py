@@ -4,24 +4,24 @@ None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from tuner.modules.output import COMES_BACK, BuiltinTemplate, Lines, Peers
 from tuner.modules.secrets import Priorities, RelpLibrary
 from tuner.modules.tcp import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
 from tuner.schema.scalars import AbsolutePath, Address, NonNegative, Port, Positive, Switch
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 
 class OmrelpOutput(Lines):
     """omrelp: another rsyslog, which acknowledges every event; from the package rsyslog-relp.
     Times in seconds."""
 
-    type: Annotated[
-        Literal["omrelp"], Doc("Another rsyslog, which acknowledges every event (RELP).")
-    ]
-    target: Annotated[Address, Doc("The receiver, a name or an address.", traps=(COMES_BACK,))]
-    port: Annotated[Port, Doc("The receiver's port.")]
+    type: Literal["omrelp"] = parameter(
+        "Another rsyslog, which acknowledges every event (RELP).", value=...
+    )
+    target: Address = parameter("The receiver, a name or an address.", COMES_BACK, value=...)
+    port: Port = parameter("The receiver's port.", value=...)
     timeout: Positive | None = parameter("Seconds that the receiver may take to answer.")
     conn_timeout: Positive | None = parameter(
         "Seconds that opening the connection may take.", default="10"

@@ -13,7 +13,7 @@ from tuner.modules.ratelimit import RateLimitName
 from tuner.modules.secrets import SecretRef
 from tuner.modules.text_source import TextSource
 from tuner.schema.scalars import AbsolutePath, Name, Peer, Positive, Switch
-from tuner.schema.section import Doc, OfProfile, RsyslogSection, parameter
+from tuner.schema.section import OfProfile, RsyslogSection, parameter
 
 Peers = Annotated[tuple[Peer, ...], Field(min_length=1)]
 Level = Annotated[int, Field(ge=0, le=9, strict=True)]
@@ -35,9 +35,9 @@ class Output(RsyslogSection):
     take at that moment.
     """
 
-    name: Annotated[
-        Name, Doc("The name of the output and of its action in rsyslog's counters."), OfProfile()
-    ]
+    name: Annotated[Name, OfProfile()] = parameter(
+        "The name of the output and of its action in rsyslog's counters.", value=...
+    )
     stream: Annotated[Name | None, OfProfile()] = parameter(
         "The stream whose events it takes; without one those of inputs without a stream."
     )

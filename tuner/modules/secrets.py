@@ -47,12 +47,12 @@ def without_secret(separator: str, secret: str) -> AfterValidator:
 class Auth(Section):
     """Basic authentication towards the engine."""
 
-    uid: Annotated[
-        str, Field(pattern=r"^[^\x00-\x20:`]+$", max_length=200), Doc("The user's name.")
-    ]
-    pwd: Annotated[
-        SecretRef, Doc("Where the password is kept; the password itself never enters a profile.")
-    ]
+    uid: Annotated[str, Field(pattern=r"^[^\x00-\x20:`]+$", max_length=200)] = parameter(
+        "The user's name.", value=...
+    )
+    pwd: SecretRef = parameter(
+        "Where the password is kept; the password itself never enters a profile.", value=...
+    )
 
 
 class HttpTls(RsyslogSection):

@@ -162,8 +162,8 @@ def parameter(
     of_module: bool = False,
     alias: str | None = None,
 ) -> Any:
-    """A field of a section: `value` where a profile does not set it, and what `Doc`, `Since` and
-    `OfModule` say of it.  A field that every profile must set is Annotated with them instead."""
+    """A field of a section: `value` where a profile does not set it, `...` where it must, and what
+    `Doc`, `Since` and `OfModule` say of it."""
     info: Any = Field(value, alias=alias) if alias else Field(value)
     if does:
         info.metadata.append(Doc(does, default, traps))
