@@ -167,18 +167,17 @@ def _global(profile: Profile) -> Iterator[Complaint]:
     return _unknown_parameters(("global",), profile.global_, "global", profile.release)
 
 
-@error("RT423").for_each(every_queue)
-def _queues(queue: PlacedQueue, profile: Profile) -> Iterator[Complaint]:
+@error("RT423").for_each(every_queue, "type")
+def _queues(queue: PlacedQueue, profile: Profile) -> Iterator[str]:
     if queue.written is None:
         return
     yield from _unknown_parameters((), queue.written, "a queue", profile.release)
     is_new = queue.written.type is QueueType.SEGMENTED_DISK
     if is_new and profile.release.rsyslog_number < SEGMENTED_SINCE:
-        yield Complaint(
-            ("type",),
+        yield (
             f"queues have the type segmentedDisk since rsyslog 8.{SEGMENTED_SINCE}, and "
             f"release.rsyslog is {profile.release.rsyslog}: use Disk, or raise the release "
-            "once every host runs it",
+            "once every host runs it"
         )
 
 
