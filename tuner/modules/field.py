@@ -121,11 +121,6 @@ def is_json(field: DocumentField) -> bool:
     return field.type is FieldType.JSON or field.json_path == EVERYTHING
 
 
-def has_options(field: DocumentField) -> bool:
-    """Whether the field holds something else than its source's text, or none of it."""
-    return is_changed(field) or field.date_format is not None or field.on_empty is not None
-
-
 def merges(field: DocumentField) -> bool:
     """Whether all that parsing found is merged into the document."""
     return not field.name
