@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from tuner.engines.index_settings import IndexSettings
 from tuner.engines.release import Release
 from tuner.errors import KeyPath
 from tuner.modules.input import Input
@@ -90,6 +91,12 @@ def action_queues(profile: Profile) -> Iterator[Placed[PlacedQueue]]:
 
 engine_outputs = outputs_of(OmelasticsearchOutput)
 """The outputs into the engine."""
+
+
+def index_settings(profile: Profile) -> Iterator[Placed[IndexSettings]]:
+    """The settings of the indices of each output into the engine."""
+    for path, output in engine_outputs(profile):
+        yield (*path, "index", "settings"), output.index.settings
 
 
 class Remark(NamedTuple):

@@ -13,7 +13,7 @@ from tuner.modules.omfwd import OmfwdOutput
 from tuner.modules.omhttp import PACKAGED, OmhttpOutput
 from tuner.modules.omkafka import OmkafkaOutput
 from tuner.modules.omrelp import OmrelpOutput
-from tuner.profile.model import Profile, Tier
+from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue, ports_of, working_queue
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
 
@@ -148,9 +148,9 @@ def _no_json(output: OmhttpOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@loss("RT291").for_each(outputs_of(OmhttpOutput), "errorfile")
-def _lost_on_refusal(output: OmhttpOutput, profile: Profile) -> Iterator[str]:
-    if profile.guardrails.tier is Tier.DURABLE and output.errorfile is None:
+@loss("RT291").for_each(where_durable(outputs_of(OmhttpOutput)), "errorfile")
+def _lost_on_refusal(output: OmhttpOutput, _: Profile) -> Iterator[str]:
+    if output.errorfile is None:
         yield (
             "a batch that the server, or a proxy before it, answers with 3xx or 4xx (429 left "
             "aside) is dropped: set errorfile, which then holds what was dropped, and "
@@ -221,9 +221,9 @@ def _no_label(output: OmhttpOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@loss("RT297").for_each(outputs_of(OmhttpOutput), "httpignorablecodes")
-def _ignored(output: OmhttpOutput, profile: Profile) -> Iterator[str]:
-    if profile.guardrails.tier is Tier.DURABLE and output.httpignorablecodes is not None:
+@loss("RT297").for_each(where_durable(outputs_of(OmhttpOutput)), "httpignorablecodes")
+def _ignored(output: OmhttpOutput, _: Profile) -> Iterator[str]:
+    if output.httpignorablecodes is not None:
         yield (
             "what is answered so is lost without a trace: remove it; errorfile holds what was "
             "dropped"

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from tuner.engines.index import Index, Lifecycle, MappingStyle, Rotate
+from tuner.engines.index_settings import IndexSettings
 from tuner.engines.node import NODE_SETTINGS
 from tuner.engines.release import Engine, Release
 from tuner.engines.settings import CODECS, COLUMNAR, MODES, TIMED, Setting, unknown_to
 from tuner.errors import KeyPath
-from tuner.lint.sections import engine_outputs
+from tuner.lint.sections import engine_outputs, index_settings
 from tuner.modules.field import FieldType, Use, is_json, merges
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import TIMESTAMP, fields_of, has_keyword, is_timed
@@ -44,20 +45,19 @@ def _unknown_settings(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(path, message)
 
 
-@error("RT320").for_each(engine_outputs)
-def _codec(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complaint]:
-    settings = output.index.settings
+@error("RT320").for_each(index_settings)
+def _codec(settings: IndexSettings, profile: Profile) -> Iterator[Complaint]:
     codec = settings.codec or "default"
     why = unknown_to(profile.release, *CODECS[codec])
     if why is not None:
         yield Complaint(
-            ("index", "settings", "codec"),
+            ("codec",),
             f"{_engine(profile.release)} has no codec {codec}, {why}: use best_compression "
             "or default",
         )
     if settings.codec_compression_level is not None and codec not in _LEVELS:
         yield Complaint(
-            ("index", "settings", "codec.compression_level"),
+            ("codec.compression_level",),
             f"the codec {codec} has no compression level: use zstd or zstd_no_dict, or remove it",
         )
 
@@ -76,17 +76,17 @@ def _timestamp(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]
         )
 
 
-@error("RT345").for_each(engine_outputs, "index", "settings", "mode")
-def _mode(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
-    mode = output.index.settings.mode or "standard"
+@error("RT345").for_each(index_settings, "mode")
+def _mode(settings: IndexSettings, profile: Profile) -> Iterator[str]:
+    mode = settings.mode or "standard"
     why = unknown_to(profile.release, *MODES[mode])
     if mode in COLUMNAR and why is not None:
         yield f"{_engine(profile.release)} has no mode {mode}, {why}: use standard or logsdb"
 
 
-@warning("RT346").for_each(engine_outputs, "index", "settings", "mode")
-def _preview(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
-    mode = output.index.settings.mode
+@warning("RT346").for_each(index_settings, "mode")
+def _preview(settings: IndexSettings, profile: Profile) -> Iterator[str]:
+    mode = settings.mode
     if mode in COLUMNAR and unknown_to(profile.release, *MODES[mode]) is None:
         yield (
             f"{mode} is a technical preview, and keeps no document: it comes back from its "
@@ -248,9 +248,9 @@ _TIERED_ONLY = (
 )
 
 
-@error("RT330").for_each(engine_outputs)
-def _out_of_range(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
-    written = output.index.settings.model_dump(by_alias=True, exclude_none=True)
+@error("RT330").for_each(index_settings)
+def _out_of_range(settings: IndexSettings, _: Profile) -> Iterator[Complaint]:
+    written = settings.model_dump(by_alias=True, exclude_none=True)
     for name, (least, most) in _RANGES.items():
         if name not in written:
             continue
@@ -258,15 +258,14 @@ def _out_of_range(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complai
         too_long = value_s is not None and most_s is not None and value_s > most_s
         if value_s is None or value_s < (seconds(least) or 0) or too_long:
             yield Complaint(
-                ("index", "settings", name),
+                (name,),
                 f"the engine refuses {written[name]}, and the index with it: use at least {least}"
                 f"{f' and at most {most}' if most else ''}",
             )
 
 
-@error("RT343").for_each(engine_outputs, "index", "settings", "merge.scheduler.max_merge_count")
-def _fewer_merges_than_threads(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
-    settings = output.index.settings
+@error("RT343").for_each(index_settings, "merge.scheduler.max_merge_count")
+def _fewer_merges_than_threads(settings: IndexSettings, _: Profile) -> Iterator[str]:
     threads = settings.merge_scheduler_max_thread_count
     merges = settings.merge_scheduler_max_merge_count
     if threads is not None and merges is not None and threads > merges:
@@ -276,9 +275,9 @@ def _fewer_merges_than_threads(output: OmelasticsearchOutput, _: Profile) -> Ite
         )
 
 
-@error("RT344").for_each(engine_outputs, "index", "settings", "compound_format")
-def _size_as_share(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
-    release, value = profile.release, output.index.settings.compound_format
+@error("RT344").for_each(index_settings, "compound_format")
+def _size_as_share(settings: IndexSettings, profile: Profile) -> Iterator[str]:
+    release, value = profile.release, settings.compound_format
     has_sizes = release.engine is not Engine.OPENSEARCH and release.engine_version >= _SIZES_SINCE
     if isinstance(value, str) and not has_sizes:
         yield (
@@ -309,18 +308,18 @@ def _factor_without_effect(output: OmelasticsearchOutput, _: Profile) -> Iterato
         )
 
 
-@advice("RT333").for_each(engine_outputs, "index", "settings", "logsdb.route_on_sort_fields")
-def _licensed(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
-    if output.index.settings.logsdb_route_on_sort_fields:
+@advice("RT333").for_each(index_settings, "logsdb.route_on_sort_fields")
+def _licensed(settings: IndexSettings, _: Profile) -> Iterator[str]:
+    if settings.logsdb_route_on_sort_fields:
         yield (
             "needs an Enterprise licence, two fields in sort.field beside @timestamp, and "
             "events without ids of their own: check GET _license, or remove it"
         )
 
 
-@advice("RT335").for_each(engine_outputs, "index", "settings", "replication.type")
-def _no_copies(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
-    settings, is_opensearch = output.index.settings, profile.release.engine is Engine.OPENSEARCH
+@advice("RT335").for_each(index_settings, "replication.type")
+def _no_copies(settings: IndexSettings, profile: Profile) -> Iterator[str]:
+    is_opensearch = profile.release.engine is Engine.OPENSEARCH
     by_segment = is_opensearch and settings.replication_type == "SEGMENT"
     if by_segment and settings.number_of_replicas == 0:
         yield (
@@ -347,9 +346,8 @@ def _sorting(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
             )
 
 
-@error("RT325").for_each(engine_outputs, "index", "settings", "write.wait_for_active_shards")
-def _waiting(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
-    settings = output.index.settings
+@error("RT325").for_each(index_settings, "write.wait_for_active_shards")
+def _waiting(settings: IndexSettings, _: Profile) -> Iterator[str]:
     copies, required = settings.number_of_replicas + 1, settings.write_wait_for_active_shards
     if isinstance(required, int) and required > copies:
         yield (
@@ -381,11 +379,8 @@ def _derived_from_keywords(output: OmelasticsearchOutput, _: Profile) -> Iterato
             )
 
 
-@error("RT341").for_each(
-    engine_outputs, "index", "settings", "bulk.adaptive_shard_selection.enabled"
-)
-def _adaptive_without_append_only(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
-    settings = output.index.settings
+@error("RT341").for_each(index_settings, "bulk.adaptive_shard_selection.enabled")
+def _adaptive_without_append_only(settings: IndexSettings, _: Profile) -> Iterator[str]:
     if settings.bulk_adaptive_shard_selection_enabled and not settings.append_only_enabled:
         yield (
             "OpenSearch refuses it for an index that is not append-only: set "
@@ -408,9 +403,9 @@ def _merge_without_effect(output: OmelasticsearchOutput, profile: Profile) -> It
             )
 
 
-@warning("RT328").for_each(engine_outputs, "index", "settings", "mapping.source.mode")
-def _synthetic(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
-    if output.index.settings.mapping_source_mode == "synthetic":
+@warning("RT328").for_each(index_settings, "mapping.source.mode")
+def _synthetic(settings: IndexSettings, _: Profile) -> Iterator[str]:
+    if settings.mapping_source_mode == "synthetic":
         yield (
             "without an Enterprise licence Elasticsearch silently stores the source anyway: "
             "check GET _license, or use stored"

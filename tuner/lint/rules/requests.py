@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from tuner.engines.index_settings import IndexSettings
 from tuner.lint.rules.connections import remote_servers
-from tuner.lint.sections import Placed, engine_outputs, where_durable
+from tuner.lint.sections import Placed, engine_outputs, index_settings, where_durable
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.profile.model import Profile, Tier
+from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, action_queue, working_queue
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
 from tuner.schema.units import engine_bytes, seconds, size_bytes
@@ -19,10 +20,9 @@ _LARGEST_HEAP = "31g"
 _SHORTEST_REFRESH_S = 0.001
 
 
-@error("RT301").for_each(engine_outputs, "index", "settings", "translog.durability")
-def _async_translog(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
-    durability = output.index.settings.translog_durability
-    if durability == "async" and profile.guardrails.tier is Tier.DURABLE:
+@error("RT301").for_each(where_durable(index_settings), "translog.durability")
+def _async_translog(settings: IndexSettings, _: Profile) -> Iterator[str]:
+    if settings.translog_durability == "async":
         yield (
             "async loses acknowledged events when the engine crashes, which the durable tier "
             "forbids: use request, or set guardrails.tier to relaxed"
@@ -37,10 +37,10 @@ def _no_replicas(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@warning("RT307").for_each(engine_outputs, "index", "settings", "refresh_interval")
-def _refresh_beyond_freshness(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+@warning("RT307").for_each(index_settings, "refresh_interval")
+def _refresh_beyond_freshness(settings: IndexSettings, profile: Profile) -> Iterator[str]:
     """Below a millisecond an engine schedules no refresh, as with -1."""
-    bound_s, interval = profile.guardrails.freshness_p99_s, output.index.settings.refresh_interval
+    bound_s, interval = profile.guardrails.freshness_p99_s, settings.refresh_interval
     waits_s = seconds(interval)
     if interval == "-1" or (waits_s is not None and waits_s < _SHORTEST_REFRESH_S):
         yield (
