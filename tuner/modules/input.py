@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from tuner.modules.secrets import SENDER_NAME, Certificates
+from tuner.modules.secrets import SENDER_NAME, Certificates, certificates_in
 from tuner.schema.scalars import Name, NonNegative, Peer, Port, Switch, TimeZone
 from tuner.schema.section import Doc, OfProfile, RsyslogSection, Since, parameter
 
@@ -244,7 +244,7 @@ class Listener(Input):
     def certificates(self) -> Certificates | None:
         """The certificates beside the authority's."""
         authority = getattr(self, self.tls_attributes[0]) if self.is_encrypted else None
-        return None if authority is None else Certificates(dirname(authority))
+        return None if authority is None else certificates_in(dirname(authority))
 
     def in_lab(self, port: int, spool: str, /) -> Self:
         """On loopback, on that port and with the lab's certificates; no fingerprint is that of the
@@ -252,7 +252,7 @@ class Listener(Input):
         changes: dict[str, object] = {"address": LOOPBACK, "port": port}
         if self.is_encrypted:
             authority, certificate, key, mode, peers = self.tls_attributes
-            ours, written = Certificates(f"{spool}/tls"), getattr(self, mode)
+            ours, written = certificates_in(f"{spool}/tls"), getattr(self, mode)
             changes |= {
                 authority: ours.authority,
                 certificate: ours.collector,

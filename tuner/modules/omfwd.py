@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tuner.modules.output import COMES_BACK, BuiltinTemplate, Level, Lines, Peers
+from tuner.modules.input import Peers
+from tuner.modules.output import COMES_BACK, BuiltinTemplate, Level, Lines
 from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.secrets import (
     ExpiredCerts,

@@ -6,7 +6,8 @@ None means not set in the profile: rsyslog's default applies.
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from tuner.modules.output import COMES_BACK, BuiltinTemplate, Lines, Peers
+from tuner.modules.input import Peers
+from tuner.modules.output import COMES_BACK, BuiltinTemplate, Lines
 from tuner.modules.secrets import Priorities, RelpLibrary
 from tuner.modules.tcp import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
 from tuner.schema.scalars import AbsolutePath, Address, NonNegative, Port, Positive, Switch

@@ -12,10 +12,9 @@ from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.modules.ratelimit import RateLimitName
 from tuner.modules.secrets import SecretRef
 from tuner.modules.text_source import TextSource
-from tuner.schema.scalars import AbsolutePath, Name, Peer, Positive, Switch
+from tuner.schema.scalars import AbsolutePath, Name, Positive, Switch
 from tuner.schema.section import OfProfile, RsyslogSection, parameter
 
-Peers = Annotated[tuple[Peer, ...], Field(min_length=1)]
 Level = Annotated[int, Field(ge=0, le=9, strict=True)]
 BuiltinTemplate = Literal[
     "RSYSLOG_FileFormat",

@@ -2,8 +2,7 @@
 lab."""
 
 import re
-from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -97,41 +96,22 @@ COLLECTOR_NAME = "collector.rsyslog-tune.test"
 """The name in the certificate of the lab's rsyslogd."""
 
 
-@dataclass(frozen=True)
-class Certificates:
-    """An authority and the two that it signed for, as PEM files below `folder`."""
+class Certificates(NamedTuple):
+    """An authority and the two that it signed for, rsyslogd's and the flood's, as PEM files."""
 
     folder: str
+    authority: str
+    authority_key: str
+    collector: str
+    collector_key: str
+    sender: str
+    sender_key: str
 
-    @property
-    def authority(self) -> str:
-        """The certificate of the authority."""
-        return f"{self.folder}/ca.pem"
 
-    @property
-    def authority_key(self) -> str:
-        """The key of the authority."""
-        return f"{self.folder}/ca-key.pem"
-
-    @property
-    def collector(self) -> str:
-        """The certificate of rsyslogd."""
-        return f"{self.folder}/collector.pem"
-
-    @property
-    def collector_key(self) -> str:
-        """The key of rsyslogd."""
-        return f"{self.folder}/collector-key.pem"
-
-    @property
-    def sender(self) -> str:
-        """The certificate of the flood."""
-        return f"{self.folder}/sender.pem"
-
-    @property
-    def sender_key(self) -> str:
-        """The key of the flood."""
-        return f"{self.folder}/sender-key.pem"
+def certificates_in(folder: str) -> Certificates:
+    """Those of a lab, which stand in a folder."""
+    names = ("ca", "ca-key", "collector", "collector-key", "sender", "sender-key")
+    return Certificates(folder, *(f"{folder}/{name}.pem" for name in names))
 
 
 StreamDriverCaFile = Annotated[

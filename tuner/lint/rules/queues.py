@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from tuner.lint.sections import action_queues, every_queue, inputs, outputs, real_queues
 from tuner.modules.input import Input
 from tuner.modules.output import Output
-from tuner.modules.queue import Queue
 from tuner.modules.ratelimit import has_own_limit, named_limits
 from tuner.profile.model import Profile
 from tuner.profile.placement import (
@@ -173,31 +172,25 @@ def _idle_workers(profile: Profile) -> Iterator[Complaint]:
             continue
         key, needed, advice = "", queue.busy_backlog, []
         # rsyslog's default grows with the size.
-        is_late = queue.minimum_messages > queue.batch or not _is_written(queue, _MINIMUM)
+        is_late = queue.minimum_messages > queue.batch or _MINIMUM not in queue.keys
         if queue.workers > 1 and is_late:
             key, needed = _MINIMUM, queue.copies * (2 * queue.workers - 1) * queue.batch
             advice.append(f"set {key} to {queue.batch}, the batch size")
         if needed > room:
             larger, value = "size", queue.size
-            if queue == entry_queue(profile) and _is_written(queue, "lightDelayMark"):
+            if queue == entry_queue(profile) and "lightDelayMark" in queue.keys:
                 larger, value = "lightDelayMark", queue.resolved.light_delay_mark or queue.size
             # Rounded up to hundreds.
             least = -(-needed * value // (ROOM_PERCENT * capacity)) * 100
             both = " and size" if least > queue.size and larger != "size" else ""
             advice.append(f"raise {larger}{both} to at least {least}")
-            key = "dequeueBatchSize" if _is_written(queue, "dequeueBatchSize") else larger
+            key = "dequeueBatchSize" if "dequeueBatchSize" in queue.keys else larger
         yield Complaint(
             (*queue.path, key),
             f"{queue.label} has room for {room} events, but all of its workers are busy only above "
             f"{queue.busy_backlog}: {' and '.join(advice)}, or use fewer workers or smaller "
             "batches",
         )
-
-
-def _is_written(queue: PlacedQueue, key: str) -> bool:
-    """Whether the profile itself sets this parameter of a queue."""
-    written = queue.written
-    return written is not None and key in written.model_dump(by_alias=True, exclude_none=True)
 
 
 def _has_simpler_finding(profile: Profile) -> bool:
@@ -280,12 +273,10 @@ def _discard_mark(queue: PlacedQueue, _: Profile) -> Iterator[str]:
 
 @error("RT107").for_each(every_queue)
 def _direct_with_others(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
-    if not queue.is_direct or queue.written is None:
-        return
-    others = queue.written.model_dump(by_alias=True, exclude_none=True, exclude={"type"})
-    if others:
+    others = [key for key in queue.keys if key != "type"]
+    if queue.is_direct and others:
         yield Complaint(
-            (next(iter(others)),),
+            (others[0],),
             f"rsyslog ignores {', '.join(others)} on a Direct queue: "
             "remove them, or set type to LinkedList or FixedArray",
         )
@@ -296,23 +287,19 @@ _LOCAL = ("local.frontendSize", "local.maxFrontends")
 
 @error("RT129").for_each(every_queue)
 def _local_in_part(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
-    section = queue.written or Queue.model_construct()
-    written = section.model_dump(by_alias=True, exclude_none=True)
-    of_local = [key for key in written if key.startswith("local.")]
-    if written.get("scope") != "local":
-        for key in of_local:
+    if queue.written is None or queue.written.scope != "local":
+        for key in [key for key in queue.keys if key.startswith("local.")]:
             yield Complaint((key,), f"{key} is for scope local alone: set scope, or remove it")
-    elif missing := " and ".join(key for key in _LOCAL if key not in written):
+    elif missing := " and ".join(key for key in _LOCAL if key not in queue.keys):
         yield Complaint(("scope",), f"scope local needs {missing}: add it")
 
 
 @error("RT122").for_each(every_queue)
 def _no_files(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
-    if queue.written is None or queue.is_direct or queue.resolved.filename is not None:
+    if queue.is_direct or queue.resolved.filename is not None:
         return
-    written = queue.written.model_dump(by_alias=True, exclude_none=True)
     for key in OF_FILES:
-        if key in written:
+        if key in queue.keys:
             yield Complaint(
                 (key,),
                 f"{key} needs queue files, and this queue has no filename: add filename and "

@@ -168,7 +168,7 @@ def _global(profile: Profile) -> Iterator[Complaint]:
 
 
 @error("RT423").for_each(every_queue, "type")
-def _queues(queue: PlacedQueue, profile: Profile) -> Iterator[str]:
+def _queues(queue: PlacedQueue, profile: Profile) -> Iterator[str | Complaint]:
     if queue.written is None:
         return
     yield from _unknown_parameters((), queue.written, "a queue", profile.release)
