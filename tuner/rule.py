@@ -1,7 +1,7 @@
 """What a lint rule is: a check under a decorator that names its code and how grave a breach is.
 
-    @error("RT103")
-    def batch_above_size(profile: Profile) -> Iterator[Complaint]: ...
+    @error("RT103").for_each(real_queues, "dequeueBatchSize")
+    def batch_above_size(queue: PlacedQueue, profile: Profile) -> Iterator[str]: ...
 
 Why it is there, its source and its examples are one row of tuner/lint/codes.yaml: the examples are
 the rule's tests, and `rsyslog-tune explain RT103` shows them.  F numbers in texts are those of
@@ -10,16 +10,17 @@ tuner/profile/facts.yaml.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from tuner.errors import KeyPath, Severity
 
 S = TypeVar("S")
 B = TypeVar("B")
+P = TypeVar("P")
 
 
 class Cure(NamedTuple):
@@ -40,21 +41,6 @@ class Complaint(NamedTuple):
     cure: Cure | None = None
 
 
-@dataclass(frozen=True)
-class InProfile(Generic[S]):
-    """A section of an rsyslog module, and what the rest of its profile says that rules about one
-    module depend on; `release` is a number, 2504 for 8.2504.
-
-    Paths of complaints begin at the section.
-    """
-
-    section: S
-    release: int
-    durable: bool
-    rate: int | Literal["max"]
-    work_directory: str | None
-
-
 class Rank(IntEnum):
     """What a breach costs: all events of an action, some, something else, or nothing but what could
     be had."""
@@ -67,7 +53,7 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True)
 class Rule(Generic[S, B]):
-    """A check that yields breaches of a profile, of a section of it, or of a base."""
+    """A check that yields breaches of a profile, or of a base."""
 
     code: str
     severity: Severity
@@ -86,6 +72,24 @@ class RuleCode:
     def __call__(self, check: Callable[[S], Iterable[B]]) -> Rule[S, B]:
         """The rule that `check` makes."""
         return Rule(self.code, self.severity, self.rank, check)
+
+    def for_each(
+        self, places: Callable[[S], Iterable[tuple[KeyPath, P]]], *at: str
+    ) -> Callable[[Callable[[P, S], Iterable[str | Complaint]]], Rule[S, Complaint]]:
+        """Decorates a check of one section, or object, which becomes one of all in a profile, or
+        in a base.  The messages that it yields are about the key `at`; its complaints have paths
+        that begin in the section."""
+
+        def of_section(check: Callable[[P, S], Iterable[str | Complaint]]) -> Rule[S, Complaint]:
+            def of_whole(whole: S) -> Iterator[Complaint]:
+                for path, section in places(whole):
+                    for breach in check(section, whole):
+                        complaint = Complaint(at, breach) if isinstance(breach, str) else breach
+                        yield complaint._replace(path=(*path, *complaint.path))
+
+            return self(of_whole)
+
+        return of_section
 
 
 # A breach makes the profile unusable.

@@ -24,7 +24,7 @@ from tuner.flood.pace import fixed
 from tuner.flood.spec import Credentials, FloodSpec, Transport, loopback
 from tuner.host.process import Child, wait_until
 from tuner.lab.entrances import make_certificates
-from tuner.modules.secrets import Certificates
+from tuner.modules.secrets import Certificates, certificates_in
 from tuner.profile.workload import MessageSizes
 
 NAMES = ("north", "south")
@@ -160,7 +160,7 @@ def encrypted(target: str, files: Certificates) -> FloodSpec:
 
 def test_certificates_come_along(tmp_path: Path) -> None:
     """A load host has none of their files, and writes none."""
-    files = Certificates(str(tmp_path / "tls"))
+    files = certificates_in(str(tmp_path / "tls"))
     make_certificates(files)
     kept: list[bytes] = []
     receives = secured(files, kept)
@@ -182,7 +182,7 @@ def test_certificates_come_along(tmp_path: Path) -> None:
 def test_certificates_of_every_transport_come_along_and_each_host_must_be_allowed(
     tmp_path: Path,
 ) -> None:
-    files = Certificates(str(tmp_path / "tls"))
+    files = certificates_in(str(tmp_path / "tls"))
     make_certificates(files)
     kept: list[bytes] = []
     with Receiver() as receiver, serving(secured(files, kept)) as target, steered() as (loads, _):
@@ -199,7 +199,7 @@ def test_certificates_of_every_transport_come_along_and_each_host_must_be_allowe
 
 
 def test_a_certificate_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
-    files = Certificates(str(tmp_path))
+    files = certificates_in(str(tmp_path))
     with (
         steered() as (loads, _),
         pytest.raises(JobFailed, match=r"north: .*/ca\.pem: No such file or directory"),

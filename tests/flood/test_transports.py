@@ -23,7 +23,7 @@ from tuner.flood.messages import POOL, route_of
 from tuner.flood.spec import Credentials, FloodSpec, Transport, address_of, loopback
 from tuner.lab.entrances import make_certificates
 from tuner.modules.input import TransportKind
-from tuner.modules.secrets import Certificates
+from tuner.modules.secrets import Certificates, certificates_in
 from tuner.profile.workload import MessageSizes
 
 SEQ = re.compile(rb" seq=(\d{12}) ")
@@ -244,7 +244,7 @@ def test_a_link_is_no_file_to_write_to(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    made = Certificates(str(tmp_path_factory.mktemp("certificates") / "tls"))
+    made = certificates_in(str(tmp_path_factory.mktemp("certificates") / "tls"))
     make_certificates(made)
     return made
 
@@ -279,7 +279,7 @@ def test_over_tls_every_message_arrives_encrypted(certificates: Certificates) ->
 def test_a_receiver_of_another_authority_is_not_trusted(
     certificates: Certificates, tmp_path: Path
 ) -> None:
-    other = Certificates(str(tmp_path / "other"))
+    other = certificates_in(str(tmp_path / "other"))
     make_certificates(other)
     theirs = Credentials(other.authority, other.sender, other.sender_key)
     with (

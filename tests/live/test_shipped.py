@@ -32,7 +32,7 @@ from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
-from tuner.modules.secrets import Certificates
+from tuner.modules.secrets import certificates_in
 from tuner.profile.documents import fields_of
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
@@ -80,7 +80,7 @@ def secrets_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str,
     """Certificates and a password that are on this machine, by the paths that profiles name."""
     with scratch(tmp_path_factory.mktemp("secrets")) as below:
         folder = subfolder(below, "secrets")
-        made = Certificates(str(folder / "tls"))
+        made = certificates_in(str(folder / "tls"))
         make_certificates(made)
         password = folder / "es.pwd"
         password.write_text("secret", "utf-8")

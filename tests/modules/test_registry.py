@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from tuner.modules.input import Input
-from tuner.modules.registry import INPUTS, MODULES, name_of, packages, rules
+from tuner.modules.registry import INPUTS, MODULES, name_of, packages
 from tuner.schema.section import doc
 
 
@@ -38,9 +38,3 @@ def test_threads_of_different_inputs_have_different_names() -> None:
 def test_packages_are_those_that_are_not_rsyslogs_own() -> None:
     assert packages()["imrelp"] == packages()["omrelp"] == "rsyslog-relp"
     assert "imtcp" not in packages()
-
-
-def test_rules_stand_with_the_section_that_they_are_about() -> None:
-    codes = {rule.code: section.__name__ for section, rule in rules()}
-    assert codes["RT225"] == "ImfileInput"
-    assert codes["RT140"] == "Impstats"

@@ -19,7 +19,7 @@ from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.edit import changed, edit_leaf, flow, plain, set_at, set_empty
 from tuner.profile.layers import CHANGES
 from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, action_queue, tuned_queues
+from tuner.profile.placement import action_queue, tuned_queues
 from tuner.profile.schema import resolve_path
 from tuner.profile.source import at, read
 from tuner.schema.path import Path
@@ -210,7 +210,7 @@ def _with_fitting_queue(profile: Profile, settings: dict[str, Level]) -> dict[st
         section = path_of(profile, queue)
         kind = settings.get(section / "type")
         if kind == QueueType.DIRECT.value:
-            gone: dict[str, Level] = {section / key: None for key in _set_in(queue)}
+            gone: dict[str, Level] = {section / key: None for key in queue.keys}
             kept = (item for item in settings.items() if not Path(item[0]).is_in(section))
             settings = {**gone, **dict(kept), section / "type": kind}
         elif kind is not None and queue.is_direct:
@@ -242,13 +242,7 @@ def _without_files(profile: Profile, settings: dict[str, Level]) -> dict[str, Le
         if settings.get(section / "filename", "") is None:
             file_keys = {section / key for key in _FILE_KEYS}
             cleaned = {path: level for path, level in cleaned.items() if path not in file_keys}
-            cleaned |= {section / key: None for key in _set_in(queue) if key in _FILE_KEYS}
+            cleaned |= {section / key: None for key in queue.keys if key in _FILE_KEYS}
             if queue.resolved.is_on_disk:
                 cleaned[section / "type"] = QueueType.LINKED_LIST.value
     return cleaned
-
-
-def _set_in(queue: PlacedQueue) -> tuple[str, ...]:
-    """The keys that a queue has written."""
-    written = queue.written
-    return () if written is None else tuple(written.model_dump(by_alias=True, exclude_none=True))

@@ -3,15 +3,12 @@ is legal, and how people are told."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import BaseModel
-
 from tuner.engines.release import Release
 from tuner.errors import KeyPath, Problem, Severity
-from tuner.lint import sections
 from tuner.lint.rules import (
     base,
     connections,
@@ -28,11 +25,9 @@ from tuner.lint.rules import (
     search,
     streams,
 )
-from tuner.lint.rules.streams import steps_of
-from tuner.lint.sections import CheckedBase, Remark, for_each
-from tuner.modules.registry import rules
-from tuner.profile.model import Profile, Tier
-from tuner.rule import Complaint, Cure, InProfile, Rank, Rule
+from tuner.lint.sections import CheckedBase, Remark
+from tuner.profile.model import Profile
+from tuner.rule import Complaint, Cure, Rank, Rule
 from tuner.script.script import OFF, QUEUE
 
 if TYPE_CHECKING:
@@ -41,8 +36,7 @@ if TYPE_CHECKING:
 ProfileRule = Rule[Profile, Complaint]
 BaseRule = Rule[CheckedBase, Complaint | Remark]
 
-# Each topic is a module with rules; they are reported in this order, and from top to bottom,
-# those in the files of rsyslog modules last.
+# Each topic is a module with rules; they are reported in this order, and from top to bottom.
 _TOPICS = (
     queues, streams, disk, outputs, forwarding, inputs, connections, requests, delivery, index,
     documents, releases, search,
@@ -53,40 +47,7 @@ def _rules_in(topic: ModuleType) -> Iterator[Rule[Any, Any]]:
     return (rule for rule in vars(topic).values() if isinstance(rule, Rule))
 
 
-def _about_profile(
-    module: type[BaseModel], rule: Rule[InProfile[BaseModel], Complaint]
-) -> ProfileRule:
-    """A rule in the file of an rsyslog module as one about a profile."""
-
-    @for_each(_sections)
-    def check(section: BaseModel, profile: Profile) -> Iterable[Complaint]:
-        return rule.check(_in(profile, section)) if type(section) is module else ()
-
-    return Rule(rule.code, rule.severity, rule.rank, check)
-
-
-def _sections(profile: Profile) -> Iterator[tuple[KeyPath, BaseModel]]:
-    yield from sections.inputs(profile)
-    yield from ((path, step) for path, _, step in steps_of(profile))
-    yield from sections.outputs(profile)
-    if profile.impstats is not None:
-        yield ("impstats",), profile.impstats
-
-
-def _in(profile: Profile, section: BaseModel) -> InProfile[BaseModel]:
-    return InProfile(
-        section=section,
-        release=profile.release.rsyslog_number,
-        durable=profile.guardrails.tier is Tier.DURABLE,
-        rate=profile.workload.rate,
-        work_directory=profile.global_.work_directory,
-    )
-
-
-RULES: tuple[ProfileRule, ...] = (
-    *(rule for topic in _TOPICS for rule in _rules_in(topic)),
-    *(_about_profile(module, rule) for module, rule in rules()),
-)
+RULES: tuple[ProfileRule, ...] = tuple(rule for topic in _TOPICS for rule in _rules_in(topic))
 BASE_RULES: tuple[BaseRule, ...] = tuple(sorted(_rules_in(base), key=lambda rule: rule.code))
 """Those about a configuration that a profile keeps, whose actions no section of a profile is."""
 SINGLE_REQUESTS = base.single_requests.code

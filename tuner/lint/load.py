@@ -112,7 +112,7 @@ class LoadedProfile(Draft):
     def with_text(self, text: str) -> LoadedProfile:
         """The profile with another text of its own on the same layers and base; raises
         BadProfile."""
-        return _parsed(read(text, self.leaf.name), self.below, self.beside)
+        return _linted(_draft(read(text, self.leaf.name), self.below, self.beside))
 
 
 def with_secrets(
@@ -207,8 +207,8 @@ def parse_profile(
     """
     leaf = read(text, name)
     if layers is None:
-        return _parsed(leaf, layers_below(leaf, _read_text), beside, base)
-    return _parsed(leaf, tuple(read(text, name) for name, text in layers), beside)
+        return _linted(_draft(leaf, layers_below(leaf, _read_text), beside, base))
+    return _linted(_draft(leaf, tuple(read(text, name) for name, text in layers), beside))
 
 
 def _draft(
@@ -247,14 +247,8 @@ def _draft(
     return Draft(profile, leaf, below, source)
 
 
-def _parsed(
-    leaf: Source,
-    below: tuple[Source, ...],
-    beside: RecordedFiles = None,
-    base: Configuration | None = None,
-) -> LoadedProfile:
-    draft = _draft(leaf, below, beside, base)
-    profile, source = draft.profile, draft.source
+def _linted(draft: Draft) -> LoadedProfile:
+    profile, leaf, below, source = draft.profile, draft.leaf, draft.below, draft.source
     problems = tuple(
         _problem(finding, source)
         if profile.base is None or finding.path[:1] in _OWN

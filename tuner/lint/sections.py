@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from tuner.engines.index_settings import IndexSettings
 from tuner.engines.release import Release
 from tuner.errors import KeyPath
 from tuner.modules.input import Input
@@ -22,30 +23,9 @@ if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
 
 S = TypeVar("S")
-W = TypeVar("W")
 Placed = tuple[KeyPath, S]
 Places = Callable[[Profile], Iterable[Placed[S]]]
 """The sections of one kind in a profile, each with its path."""
-Check = Callable[[S, W], Iterable[str | Complaint]]
-"""A check of one section; the messages that it yields are about the key that `for_each` names, its
-complaints have paths that begin in the section."""
-
-
-def for_each(
-    places: Callable[[W], Iterable[Placed[S]]], *at: str
-) -> Callable[[Check[S, W]], Callable[[W], Iterator[Complaint]]]:
-    """Makes a check of one section, or object, a check of all in a profile, or in a base."""
-
-    def of_section(check: Check[S, W]) -> Callable[[W], Iterator[Complaint]]:
-        def of_whole(whole: W) -> Iterator[Complaint]:
-            for path, section in places(whole):
-                for breach in check(section, whole):
-                    complaint = Complaint(at, breach) if isinstance(breach, str) else breach
-                    yield complaint._replace(path=(*path, *complaint.path))
-
-        return of_whole
-
-    return of_section
 
 
 def where_durable(places: Places[S]) -> Places[S]:
@@ -111,6 +91,12 @@ def action_queues(profile: Profile) -> Iterator[Placed[PlacedQueue]]:
 
 engine_outputs = outputs_of(OmelasticsearchOutput)
 """The outputs into the engine."""
+
+
+def index_settings(profile: Profile) -> Iterator[Placed[IndexSettings]]:
+    """The settings of the indices of each output into the engine."""
+    for path, output in engine_outputs(profile):
+        yield (*path, "index", "settings"), output.index.settings
 
 
 class Remark(NamedTuple):

@@ -5,12 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tuner.modules.text_source import (
-    EVERYTHING,
-    TextSource,
-    is_changed,
-    is_parsed,
-)
+from tuner.modules.text_source import EVERYTHING, TextSource, is_changed, is_parsed
 from tuner.schema.scalars import FieldName
 from tuner.schema.section import parameter
 
@@ -124,11 +119,6 @@ class DocumentField(TextSource):
 def is_json(field: DocumentField) -> bool:
     """Whether the field is JSON that is passed on as such."""
     return field.type is FieldType.JSON or field.json_path == EVERYTHING
-
-
-def has_options(field: DocumentField) -> bool:
-    """Whether the field holds something else than its source's text, or none of it."""
-    return is_changed(field) or field.date_format is not None or field.on_empty is not None
 
 
 def merges(field: DocumentField) -> bool:

@@ -34,7 +34,6 @@ class Global(RsyslogSection):
         "A lookup for each connection, or each sender of UDP, waits for DNS.",
         value=False,
         default="off; rsyslog's own default is on",
-        alias="net.enableDNS",
     )
     max_message_size: MemorySize | None = parameter(
         "The longest message; what is longer is cut in two, or treated as "
@@ -44,118 +43,88 @@ class Global(RsyslogSection):
         default="8k",
     )
     oversizemsg_input_mode: Literal["truncate", "split", "accept"] | None = parameter(
-        "What becomes of a message that is too long.",
-        default="truncate",
-        alias="oversizemsg.input.mode",
+        "What becomes of a message that is too long.", default="truncate"
     )
     oversizemsg_report: Switch | None = parameter(
-        "Whether rsyslog logs that a message was too long.",
-        default="on",
-        alias="oversizemsg.report",
+        "Whether rsyslog logs that a message was too long.", default="on"
     )
     oversizemsg_errorfile: WordPath | None = parameter(
-        "The file for messages that are too long, as JSON.", alias="oversizemsg.errorfile"
+        "The file for messages that are too long, as JSON."
     )
     local_hostname: Address | None = parameter(
-        "The name of this host in events of its own.", default="what the system says"
+        "The name of this host in events of its own.",
+        default="what the system says",
+        alias="localHostname",
     )
     preserve_fqdn: Switch | None = parameter(
         "Whether the names of this host and of senders keep their domain.",
         "Only the names that rsyslog looks up: messages carry what senders write.",
         default="off",
-        alias="preserveFQDN",
     )
     net_ip_protocol: Literal["unspecified", "ipv4-only", "ipv6-only"] | None = parameter(
-        "The IP protocols that are used.", default="unspecified", alias="net.ipProtocol"
+        "The IP protocols that are used.", default="unspecified"
     )
     parser_escape_control_characters_on_receive: Switch | None = parameter(
         "Whether control characters of a message become #ooo.",
         "If off, a newline in an event makes two lines of it in files and at receivers.",
         default="on",
-        alias="parser.escapeControlCharactersOnReceive",
     )
     parser_escape_control_character_tab: Switch | None = parameter(
-        "Whether a tab becomes #011 too.", default="on", alias="parser.escapeControlCharacterTab"
+        "Whether a tab becomes #011 too.", default="on"
     )
     parser_escape_control_characters_c_style: Switch | None = parameter(
-        "Whether control characters are escaped as in C, such as \\n.",
-        default="off",
-        alias="parser.escapeControlCharactersCStyle",
+        "Whether control characters are escaped as in C, such as \\n.", default="off"
     )
     parser_space_lf_on_receive: Switch | None = parameter(
-        "Whether a newline in a message becomes a blank.",
-        default="off",
-        alias="parser.spaceLFOnReceive",
+        "Whether a newline in a message becomes a blank.", default="off"
     )
     parser_escape_8bit_characters_on_receive: Switch | None = parameter(
         "Whether bytes above 127 become #ooo.",
         "If on, texts in UTF-8 cannot be read any more.",
         default="off",
-        alias="parser.escape8BitCharactersOnReceive",
     )
     parser_drop_trailing_lf_on_reception: Switch | None = parameter(
-        "Whether a newline at the end of a message is dropped.",
-        default="on",
-        alias="parser.dropTrailingLFOnReception",
+        "Whether a newline at the end of a message is dropped.", default="on"
     )
     parser_drop_trailing_cr_on_reception: Switch | None = parameter(
-        "Whether a carriage return at the end of a message is dropped.",
-        since=2606,
-        default="off",
-        alias="parser.dropTrailingCROnReception",
+        "Whether a carriage return at the end of a message is dropped.", since=2606, default="off"
     )
     parser_permit_slash_in_program_name: Switch | None = parameter(
         "Whether the program's name may hold slashes, as postfix/smtpd does; if off, it ends "
         "at the first.",
         default="off",
-        alias="parser.permitSlashInProgramName",
     )
     parser_parse_hostname_and_tag: Switch | None = parameter(
         "Whether messages of RFC 3164 have a host name and a tag.",
         "If off, hostname is the sender and msg holds the rest.",
         default="on",
-        alias="parser.parseHostnameAndTag",
     )
     parser_support_compression_extension: Switch | None = parameter(
-        "Whether messages that begin with z are unpacked.",
-        since=2106,
-        default="on",
-        alias="parser.supportCompressionExtension",
+        "Whether messages that begin with z are unpacked.", since=2106, default="on"
     )
     process_internal_messages: Switch | None = parameter(
         "Whether rsyslog's own messages go through its rules instead of the system's journal.",
         default="off",
     )
     internalmsg_ratelimit_interval: Positive | None = parameter(
-        "The seconds over which rsyslog's own messages are counted.",
-        default="5",
-        alias="internalmsg.ratelimit.interval",
+        "The seconds over which rsyslog's own messages are counted.", default="5"
     )
     internalmsg_ratelimit_burst: Positive | None = parameter(
-        "How many messages of its own rsyslog writes in that time.",
-        default="500",
-        alias="internalmsg.ratelimit.burst",
+        "How many messages of its own rsyslog writes in that time.", default="500"
     )
     senders_keep_track: Switch | None = parameter(
         "Whether rsyslog counts the messages of each sender, for impstats.",
         "It costs a lock and a lookup for each message.",
         default="off",
-        alias="senders.keepTrack",
     )
     reverselookup_cache_ttl_enable: Switch | None = parameter(
-        "Whether names that were looked up are looked up again some time.",
-        default="off",
-        alias="reverselookup.cache.ttl.enable",
+        "Whether names that were looked up are looked up again some time.", default="off"
     )
     reverselookup_cache_ttl_default: NonNegative | None = parameter(
-        "After how many seconds a name is looked up again.",
-        default="86400",
-        alias="reverselookup.cache.ttl.default",
+        "After how many seconds a name is looked up again.", default="86400"
     )
     shutdown_queue_double_size: Switch | None = parameter(
-        "Whether queues have twice their size while rsyslog stops.",
-        default="off",
-        alias="shutdown.queue.doubleSize",
+        "Whether queues have twice their size while rsyslog stops.", default="off"
     )
     input_startup_policy: Literal["best-effort", "require-all"] | None = parameter(
         "What rsyslogd does where an input cannot start, as where its port is taken: "
@@ -173,7 +142,6 @@ class Global(RsyslogSection):
         "Whether rsyslogd tells systemd that it is ready only once inputs such as imfile are.",
         since=2608,
         default="off",
-        alias="systemd.notifyReadyDelay",
     )
     compatibility_defaults_secure: Literal["backward-compatible", "warn", "strict"] | None = (
         parameter(
@@ -184,26 +152,20 @@ class Global(RsyslogSection):
             since=2606,
             default="backward-compatible, so that a profile means the same on every release; "
             "rsyslog's own default is warn",
-            alias="compatibility.defaults.secure",
         )
     )
     compatibility_configformat_legacy: CompatibilityMode | None = parameter(
-        "What becomes of $ directives in snippets and included files.",
-        since=2606,
-        default="enable",
-        alias="compatibility.configformat.legacy",
+        "What becomes of $ directives in snippets and included files.", since=2606, default="enable"
     )
     compatibility_configformat_syslogd: CompatibilityMode | None = parameter(
         "What becomes of selector lines in snippets and included files.",
         since=2606,
         default="enable",
-        alias="compatibility.configformat.syslogd",
     )
     compatibility_configformat_property: CompatibilityMode | None = parameter(
         "What becomes of property filters in snippets and included files.",
         since=2606,
         default="enable",
-        alias="compatibility.configformat.property",
     )
     abort_on_unclean_config: Switch | None = parameter(
         "Whether rsyslog refuses to start with an error in its configuration.", default="off"

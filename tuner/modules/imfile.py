@@ -3,17 +3,9 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
-from tuner.modules.input import (
-    DiscardTruncated,
-    Format,
-    Input,
-    RateLimit,
-    TransportKind,
-)
-from tuner.rule import Complaint, InProfile, error, warning
+from tuner.modules.input import DiscardTruncated, Format, Input, RateLimit, TransportKind
 from tuner.schema.scalars import (
     AbsolutePath,
     Facility,
@@ -24,7 +16,7 @@ from tuner.schema.scalars import (
     Switch,
     Tag,
 )
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 _WILDCARDS = frozenset("*?[")
 
@@ -36,9 +28,11 @@ class ImfileInput(Input):
     crash it would read everything again, so here it is saved every 1000 lines.
     """
 
-    type: Annotated[Literal["imfile"], Doc("The lines of files.")]
-    file: Annotated[AbsolutePath, Doc("The file to follow; * stands for any text in a name.")]
-    tag: Annotated[Tag, Doc("The tag of the events, which a file does not carry.")]
+    type: Literal["imfile"] = parameter("The lines of files.", value=...)
+    file: AbsolutePath = parameter(
+        "The file to follow; * stands for any text in a name.", value=...
+    )
+    tag: Tag = parameter("The tag of the events, which a file does not carry.", value=...)
     facility: Facility | None = parameter(
         "The facility of the events, which a file does not carry."
     )
@@ -92,19 +86,15 @@ class ImfileInput(Input):
     startmsg_regex: RegexLine | None = parameter(
         "A regular expression for the first line of an event.",
         "Regular expressions cost much CPU time.",
-        alias="startmsg.regex",
     )
     endmsg_regex: RegexLine | None = parameter(
         "A regular expression for the last line of an event.",
         "Regular expressions cost much CPU time.",
-        alias="endmsg.regex",
     )
     read_timeout: NonNegative | None = parameter(
         "Seconds after which an event of several lines counts as complete; 0 waits forever."
     )
-    escape_lf: Switch | None = parameter(
-        "Whether line ends inside an event become text.", alias="escapeLF"
-    )
+    escape_lf: Switch | None = parameter("Whether line ends inside an event become text.")
     trim_line_over_bytes: NonNegative | None = parameter(
         "Longer lines are cut to this many bytes; 0 cuts none."
     )
@@ -163,54 +153,3 @@ class ImfileInput(Input):
     def format_for(self, written: Literal["rfc3164", "rfc5424"]) -> Format:
         """The whole line is the text unless needParse is on."""
         return written if self.need_parse else "bare"
-
-
-@warning("RT225")
-def _reads_again(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
-    source = asked.section
-    if source.persist_state_interval == 0 and not source.persist_state_after_submission:
-        yield Complaint(
-            ("persistStateInterval",),
-            "rsyslog saves its position in the file only at a clean shutdown, so a crash sends "
-            "every line again: use 1000, so that at most 1000 lines are sent twice",
-        )
-
-
-@error("RT226")
-def _forgets_its_place(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
-    if asked.work_directory is None:
-        yield Complaint(
-            ("file",),
-            "without workDirectory imfile saves its position in the directory that rsyslogd runs "
-            "in, / for a service, or nowhere if its user may not write there, and then reads every "
-            "line again after a start: set workDirectory of global, such as /var/spool/rsyslog",
-        )
-
-
-@error("RT231")
-def _two_ways_to_split(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
-    given = [key for key, value in _joins(asked.section).items() if value]
-    if len(given) > 1:
-        yield Complaint((given[1],), f"{' and '.join(given)} exclude each other: keep one of them")
-
-
-@error("RT232")
-def _only_when_polling(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
-    """8.2302 ignores maxLinesAtOnce with a warning, pollingInterval without one."""
-    source = asked.section
-    keys = {"maxLinesAtOnce": source.max_lines_at_once, "pollingInterval": source.polling_interval}
-    for key in [key for key, value in keys.items() if value and source.mode != "polling"]:
-        yield Complaint(
-            (key,),
-            f"imfile takes {key} only with mode polling, and inotify is better wherever the file "
-            f"system supports it: remove {key}",
-        )
-
-
-def _joins(source: ImfileInput) -> dict[str, object]:
-    """The parameters that make one event of several lines."""
-    return {
-        "readMode": source.read_mode,
-        "startmsg.regex": source.startmsg_regex,
-        "endmsg.regex": source.endmsg_regex,
-    }

@@ -10,7 +10,7 @@ from pydantic import Field
 from tuner.modules.input import Input, RateLimit, rate_limit
 from tuner.modules.ratelimit import NamedLimit
 from tuner.schema.scalars import Facility, NonNegative, Positive, SeverityName, Switch
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 # Its own limit (imjournal.c).
 _INTERVAL_S = 600
@@ -24,12 +24,11 @@ class ImjournalInput(Input):
     local sources and rsyslogd's own messages.
     """
 
-    type: Annotated[Literal["imjournal"], Doc("The entries of systemd's journal.")]
+    type: Literal["imjournal"] = parameter("The entries of systemd's journal.", value=...)
     state_file: Annotated[str, Field(pattern=r"^[A-Za-z0-9._/-]{1,255}$")] = parameter(
         "The file that holds the place in the journal, in workDirectory unless it is a path.",
         value="imjournal.state",
         default="rsyslog's own default is none: every start reads the journal again",
-        alias="stateFile",
         of_module=True,
     )
     persist_state_interval: Positive | None = parameter(
@@ -45,13 +44,11 @@ class ImjournalInput(Input):
         "Seconds over which ratelimit.burst entries are let through; 0 means no limit.",
         "By default entries above 20,000 in ten minutes are dropped.",
         default=str(_INTERVAL_S),
-        alias="ratelimit.interval",
         of_module=True,
     )
     ratelimit_burst: NonNegative | None = parameter(
         "How many entries each ratelimit.interval lets through.",
         default=str(_BURST),
-        alias="ratelimit.burst",
         of_module=True,
     )
     rate_limit_name: NamedLimit = parameter(since=2604, alias="ratelimit.name", of_module=True)
@@ -70,6 +67,7 @@ class ImjournalInput(Input):
     use_pid: Literal["syslog", "system", "both"] | None = parameter(
         "Whose process ID is taken: that of the message, or that of the kernel.",
         since=1909,
+        alias="usePid",
         of_module=True,
     )
     fsync: Switch | None = parameter(

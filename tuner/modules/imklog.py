@@ -10,7 +10,7 @@ from pydantic import Field
 from tuner.modules.input import Input, RateLimit, rate_limit
 from tuner.modules.ratelimit import NamedLimit
 from tuner.schema.scalars import Facility, NonNegative, Switch, WordPath
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 # Its default burst for a rate limit without one (imklog.c).
 _BURST = 10_000
@@ -23,7 +23,7 @@ class ImklogInput(Input):
     local sources and rsyslogd's own messages.
     """
 
-    type: Annotated[Literal["imklog"], Doc("What the kernel logs.")]
+    type: Literal["imklog"] = parameter("What the kernel logs.", value=...)
     internal_msg_facility: Facility | None = parameter(
         "The facility of imklog's own messages.", default="kern", of_module=True
     )
@@ -43,15 +43,19 @@ class ImklogInput(Input):
     keep_kernel_timestamp: Switch | None = parameter(
         "Whether the kernel's time stamp stays in the text.", default="off", of_module=True
     )
-    log_path: WordPath | None = parameter("The kernel's log.", default="/proc/kmsg", of_module=True)
+    log_path: WordPath | None = parameter(
+        "The kernel's log.", default="/proc/kmsg", alias="logPath", of_module=True
+    )
     ratelimit_interval: NonNegative | None = parameter(
         "Seconds over which ratelimitBurst messages are let through; 0: no limit.",
         default="0",
+        alias="ratelimitInterval",
         of_module=True,
     )
     ratelimit_burst: NonNegative | None = parameter(
         "How many messages each ratelimitInterval lets through.",
         default=str(_BURST),
+        alias="ratelimitBurst",
         of_module=True,
     )
     rate_limit_name: NamedLimit = parameter(since=2604, alias="ratelimit.name", of_module=True)

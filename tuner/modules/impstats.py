@@ -1,15 +1,14 @@
 """The counters that rsyslog keeps of itself."""
 
-from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tuner.rule import Complaint, InProfile, advice, error
 from tuner.schema.scalars import Name, NonNegative, Positive, Switch, WordPath
 from tuner.schema.section import RsyslogSection, parameter
 
-_FORMATS_SINCE = {"prometheus": 2506, "zabbix": 2512}
+FORMATS_SINCE = {"prometheus": 2506, "zabbix": 2512}
+"""The releases that brought formats: 2506 stands for 8.2506."""
 PushLabel = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}=[^\x00-\x1f\x7f]{0,1000}$")]
 
 
@@ -53,49 +52,34 @@ class Impstats(RsyslogSection):
         "rsyslog creates it for its own user alone (0600) and never truncates it: "
         "create it beforehand if others read it, and rotate it with logrotate; after "
         "a HUP rsyslog continues in the new file.",
-        alias="log.file",
     )
     log_file_overwrite: Switch | None = parameter(
         "Whether each set of counters replaces the one before in log.file.",
         since=2602,
         default="off",
-        alias="log.file.overwrite",
     )
     push_url: Annotated[str, Field(pattern=r'^https?://[^\s@`"\\]{1,1000}$')] | None = parameter(
         "The Prometheus Remote Write endpoint that counters are sent to.",
         "Only an rsyslog that is built with it knows push.*: Debian's 8.2610 does not.",
         since=2602,
-        alias="push.url",
     )
     push_labels: Annotated[tuple[PushLabel, ...], Field(min_length=1)] | None = parameter(
-        "Labels of every metric, each name=value.", since=2602, alias="push.labels"
+        "Labels of every metric, each name=value.", since=2602
     )
     push_timeout_ms: Positive | None = parameter(
-        "Milliseconds that a request may take.", since=2602, default="5000", alias="push.timeout.ms"
+        "Milliseconds that a request may take.", since=2602, default="5000"
     )
     push_label_instance: Switch | None = parameter(
-        "Whether metrics have a label instance, the name of the host.",
-        since=2602,
-        default="on",
-        alias="push.label.instance",
+        "Whether metrics have a label instance, the name of the host.", since=2602, default="on"
     )
     push_label_origin: Switch | None = parameter(
-        "Whether metrics have a label origin, the part of rsyslog.",
-        since=2602,
-        default="off",
-        alias="push.label.origin",
+        "Whether metrics have a label origin, the part of rsyslog.", since=2602, default="off"
     )
     push_label_name: Switch | None = parameter(
-        "Whether metrics have a label name, the object that counts.",
-        since=2602,
-        default="off",
-        alias="push.label.name",
+        "Whether metrics have a label name, the object that counts.", since=2602, default="off"
     )
     push_label_job: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{0,100}$")] | None = parameter(
-        "The label job of metrics; empty means none.",
-        since=2602,
-        default="rsyslog",
-        alias="push.label.job",
+        "The label job of metrics; empty means none.", since=2602, default="rsyslog"
     )
     push_tls_ca_file: WordPath | None = parameter(
         "The CA certificates for an endpoint with https.", since=2602, alias="push.tls.cafile"
@@ -111,73 +95,21 @@ class Impstats(RsyslogSection):
         "Anyone on the network path can then read the counters.",
         since=2602,
         default="off",
-        alias="push.tls.insecureSkipVerify",
     )
     push_batch_max_bytes: NonNegative | None = parameter(
-        "About how many bytes a request may have; 0 means any number.",
-        since=2602,
-        default="0",
-        alias="push.batch.maxBytes",
+        "About how many bytes a request may have; 0 means any number.", since=2602, default="0"
     )
     push_batch_max_series: NonNegative | None = parameter(
-        "How many time series a request may have; 0 means any number.",
-        since=2602,
-        default="0",
-        alias="push.batch.maxSeries",
+        "How many time series a request may have; 0 means any number.", since=2602, default="0"
     )
     log_syslog: Switch = parameter(
         "Whether the counters become events, tagged rsyslogd-pstats.",
         "They pass through the queues that they describe.",
         value=False,
         default="rsyslog's default is on",
-        alias="log.syslog",
     )
     reset_counters: Switch = parameter(
         "Whether counters start from 0 after each report.",
         "Prometheus wants counters that only grow; sizes and high marks are not reset in any case.",
         value=False,
     )
-
-
-@error("RT140")
-def _goes_nowhere(asked: InProfile[Impstats]) -> Iterator[Complaint]:
-    if asked.section.stream is not None and not asked.section.log_syslog:
-        yield Complaint((), "the stream gets no counters: add log.syslog: on")
-    elif not (asked.section.log_file or asked.section.log_syslog or asked.section.push_url):
-        yield Complaint(
-            (),
-            "the counters are written nowhere: add log.file: /var/log/rsyslog/impstats.log, or "
-            "log.syslog: on to have them among the events",
-        )
-
-
-@advice("RT141")
-def _counts_itself(asked: InProfile[Impstats]) -> Iterator[Complaint]:
-    if asked.section.log_syslog and asked.section.stream is None:
-        yield Complaint(
-            ("log.syslog",),
-            "the counters become events: they are indexed and counted like the others, and wait or "
-            "are lost with them when a queue is full: use log.file, or name a stream of their own",
-        )
-
-
-@advice("RT142")
-def _starts_anew(asked: InProfile[Impstats]) -> Iterator[Complaint]:
-    if asked.section.reset_counters:
-        yield Complaint(
-            ("resetCounters",),
-            "counters that start from 0 each time give wrong rates in Prometheus, which treats "
-            "every drop as a restart: remove it",
-        )
-
-
-@error("RT143")
-def _format_too_new(asked: InProfile[Impstats]) -> Iterator[Complaint]:
-    first = _FORMATS_SINCE.get(asked.section.format, 0)
-    if asked.release < first:
-        yield Complaint(
-            ("format",),
-            f"impstats has the format {asked.section.format} since rsyslog 8.{first}, and "
-            f"release.rsyslog is 8.{asked.release}: use json, or raise the release once "
-            "every host runs it",
-        )

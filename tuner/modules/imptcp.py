@@ -4,18 +4,18 @@ None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from tuner.modules.input import TransportKind
 from tuner.modules.tcp import NotifyOnOpen, OctetCounted, Tcp
 from tuner.schema.scalars import Positive, Switch
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 
 class ImptcpInput(Tcp):
     """imptcp: plain TCP, a poller and helper threads."""
 
-    type: Annotated[Literal["imptcp"], Doc("Plain TCP: a poller and helper threads.")]
+    type: Literal["imptcp"] = parameter("Plain TCP: a poller and helper threads.", value=...)
     threads: Positive = parameter(
         "Helpers beside the poller. A parameter of the module.",
         "One connection is never read in parallel.",

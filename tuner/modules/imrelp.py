@@ -3,28 +3,22 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field
-
-from tuner.modules.input import (
-    Listener,
-    Peers,
-    RateBurst,
-    RateInterval,
-    TransportKind,
-)
+from tuner.modules.input import Listener, Peers, RateBurst, RateInterval, TransportKind
 from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.secrets import Priorities, RelpLibrary
 from tuner.modules.tcp import KeepsAlive
 from tuner.schema.scalars import AbsolutePath, MemorySize, Switch
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 
 class ImrelpInput(Listener, KeepsAlive):
     """imrelp: acknowledged transfer, one thread for all; from the package rsyslog-relp."""
 
-    type: Annotated[Literal["imrelp"], Doc("Acknowledged transfer from another rsyslog (RELP).")]
+    type: Literal["imrelp"] = parameter(
+        "Acknowledged transfer from another rsyslog (RELP).", value=...
+    )
     max_data_size: MemorySize | None = parameter("The longest RELP message, in bytes.")
     oversize_mode: Literal["truncate", "abort", "accept"] | None = parameter(
         "What happens to longer RELP messages: truncate, abort the connection, or accept."
@@ -35,29 +29,24 @@ class ImrelpInput(Listener, KeepsAlive):
     )
     rate_limit_interval: RateInterval = parameter(since=2604)
     rate_limit_burst: RateBurst = parameter(since=2604)
-    rate_limit_name: NamedLimit = parameter(since=2604, alias="rateLimit.name")
+    rate_limit_name: NamedLimit = parameter(since=2604)
     tls_lib: RelpLibrary = None
     tls: Switch | None = parameter("Whether RELP is encrypted.")
     tls_auth_mode: Literal["name", "certvalid", "fingerprint"] | None = parameter(
         "How RELP senders prove who they are: anon, name, fingerprint or certvalid.",
         "anon accepts everyone.",
-        alias="tls.authMode",
     )
     tls_permitted_peer: Peers | None = parameter(
-        "The names or fingerprints of the RELP senders that are accepted.",
-        alias="tls.permittedPeer",
+        "The names or fingerprints of the RELP senders that are accepted."
     )
-    tls_ca_cert: AbsolutePath | None = parameter(
-        "The CA certificates, a path on rsyslog's host.", alias="tls.caCert"
-    )
+    tls_ca_cert: AbsolutePath | None = parameter("The CA certificates, a path on rsyslog's host.")
     tls_my_cert: AbsolutePath | None = parameter(
-        "This receiver's certificate, a path on rsyslog's host.", alias="tls.myCert"
+        "This receiver's certificate, a path on rsyslog's host."
     )
     tls_my_priv_key: AbsolutePath | None = parameter(
-        "The path of this receiver's private key; the key itself never enters a profile.",
-        alias="tls.myPrivKey",
+        "The path of this receiver's private key; the key itself never enters a profile."
     )
-    tls_priority_string: Annotated[Priorities, Field(alias="tls.priorityString")] = None
+    tls_priority_string: Priorities = None
 
     package: ClassVar[str] = "rsyslog-relp"
     thread_names: ClassVar[tuple[str, ...]] = ("in:imrelp",)

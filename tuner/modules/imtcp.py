@@ -3,8 +3,8 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from collections.abc import Sequence
+from typing import ClassVar, Literal, Self
 
 from tuner.modules.input import AllowedSenders, Peers, TransportKind
 from tuner.modules.secrets import (
@@ -27,13 +27,12 @@ from tuner.modules.tcp import (
     OctetCounted,
     Tcp,
 )
-from tuner.rule import Complaint, InProfile, warning
 from tuner.schema.scalars import AbsolutePath, NetworkNamespace, NonNegative, Positive, Switch
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 # Since this release each input has its own pool; before, all shared one (tcpsrv.c).
 _POOL_OF_ALL = 4
-_POOL_OF_EACH_SINCE = 2504
+POOL_OF_EACH_SINCE = 2504
 _POOL_OF_EACH = 2
 
 
@@ -44,7 +43,7 @@ class ImtcpInput(Tcp):
     Before 8.2106 most parameters were the module's, not the input's.
     """
 
-    type: Annotated[Literal["imtcp"], Doc("TCP, with TLS where streamDriver.mode is 1.")]
+    type: Literal["imtcp"] = parameter("TCP, with TLS where streamDriver.mode is 1.", value=...)
     keep_alive: KeepAlive = parameter(since=2106)
     keep_alive_time: KeepAliveTime = parameter(since=2106)
     keep_alive_interval: KeepAliveInterval = parameter(since=2106)
@@ -62,7 +61,7 @@ class ImtcpInput(Tcp):
     )
     support_octet_counted_framing: OctetCounted = True
     disable_lf_delimiter: Switch | None = parameter(
-        "Whether a line end does not end a message.", since=2106, alias="disableLFDelimiter"
+        "Whether a line end does not end a message.", since=2106
     )
     notify_on_connection_open: NotifyOnOpen = parameter(since=2210)
     socket_backlog: Positive | None = parameter(
@@ -78,7 +77,6 @@ class ImtcpInput(Tcp):
         "How often a worker reads one connection before the others get their turn; 0 means "
         "no limit.",
         since=2504,
-        alias="starvationProtection.maxReads",
     )
     allowed_sender: AllowedSenders = None
     multi_line: MultiLine = parameter(since=2602)
@@ -94,28 +92,24 @@ class ImtcpInput(Tcp):
         "It must match senders that compress their stream, or their events arrive as garbage.",
         since=2606,
         default="none",
-        alias="compression.mode",
     )
     compression_driver: Literal["zlib", "zstd"] | None = parameter(
         "What connections are compressed with; senders must use the same.",
         "zstd needs rsyslog's module lmzstdw, which not every distribution has.",
         since=2606,
         default="zlib",
-        alias="compression.driver",
     )
     compression_max_expansion_ratio: NonNegative | None = parameter(
         "How many bytes one compressed byte may become before the connection is closed; 0 "
         "means any number.",
         since=2606,
         default="1024",
-        alias="compression.maxExpansionRatio",
     )
     compression_max_decompressed_bytes_per_receive: NonNegative | None = parameter(
         "How many bytes one read of a connection may become before it is closed; 0 means any "
         "number.",
         since=2606,
         default="67108864",
-        alias="compression.maxDecompressedBytesPerReceive",
     )
     compression_max_total_zstd_window_bytes: NonNegative | None = parameter(
         "How much memory the windows of all zstd connections of the input may take together; "
@@ -123,51 +117,40 @@ class ImtcpInput(Tcp):
         "A connection above that is closed.",
         since=2608,
         default="67108864",
-        alias="compression.maxTotalZstdWindowBytes",
     )
     stream_driver_name: Literal["ptcp", "gtls", "ossl"] | None = parameter(
         "The TLS library: gtls or ossl.",
         "Needs the package rsyslog-gnutls or rsyslog-openssl.",
         since=2106,
-        alias="streamDriver.name",
     )
-    stream_driver_mode: Literal[0, 1] | None = parameter(
-        "0 is plain TCP, 1 is TLS.", since=2106, alias="streamDriver.mode"
-    )
+    stream_driver_mode: Literal[0, 1] | None = parameter("0 is plain TCP, 1 is TLS.", since=2106)
     stream_driver_auth_mode: (
         Literal["anon", "x509/name", "x509/certvalid", "x509/fingerprint"] | None
     ) = parameter(
         "How senders prove who they are: anon, x509/certvalid, x509/name or x509/fingerprint.",
         "anon accepts everyone.",
         since=2106,
-        alias="streamDriver.authMode",
     )
     permitted_peer: Peers | None = parameter(
         "The names or fingerprints of the senders that are accepted.", since=2112
     )
     stream_driver_ca_file: StreamDriverCaFile = None
     stream_driver_cert_file: AbsolutePath | None = parameter(
-        "This receiver's certificate, a path on rsyslog's host.",
-        since=2108,
-        alias="streamDriver.certFile",
+        "This receiver's certificate, a path on rsyslog's host.", since=2108
     )
     stream_driver_key_file: AbsolutePath | None = parameter(
         "The path of this receiver's private key; the key itself never enters a profile.",
         since=2108,
-        alias="streamDriver.keyFile",
     )
     stream_driver_crl_file: StreamDriverCrlFile = None
     stream_driver_permit_expired_certs: ExpiredCerts = parameter(since=2106)
     stream_driver_tls_verify_depth: VerifyDepth = parameter(since=2106)
     stream_driver_check_extended_key_purpose: Switch | None = parameter(
-        "Whether a sender's certificate must be issued for clients.",
-        since=2106,
-        alias="streamDriver.checkExtendedKeyPurpose",
+        "Whether a sender's certificate must be issued for clients.", since=2106
     )
     stream_driver_prioritize_san: Switch | None = parameter(
         "Whether the common name of a certificate counts only where it has no alternative names.",
         since=2106,
-        alias="streamDriver.prioritizeSAN",
     )
     stream_driver_tls_revocation_check: Switch | None = parameter(
         "Whether rsyslog asks the CA if a certificate was revoked.",
@@ -194,7 +177,7 @@ class ImtcpInput(Tcp):
     @classmethod
     def threads_of(cls, sources: Sequence[Self], release: int, /) -> int:
         """The workers of its pool or pools."""
-        if release < _POOL_OF_EACH_SINCE:
+        if release < POOL_OF_EACH_SINCE:
             return _POOL_OF_ALL
         return sum(source.worker_threads or _POOL_OF_EACH for source in sources)
 
@@ -208,19 +191,3 @@ class ImtcpInput(Tcp):
         open_to_all = {"allowed_sender": None, "network_namespace": None}
         crl = {"stream_driver_crl_file": None} if self.is_encrypted else {}
         return super().in_lab(port, spool).model_copy(update=open_to_all | crl)
-
-
-_POOL_IS_SOUND = 2508
-
-
-@warning("RT406")
-def _racing_pool(asked: InProfile[ImtcpInput]) -> Iterator[Complaint]:
-    """rsyslog 8.2508's ChangeLog: the pool queued sessions twice and closed them too early."""
-    races = _POOL_OF_EACH_SINCE <= asked.release < _POOL_IS_SOUND
-    if races and asked.section.worker_threads != 1:
-        yield Complaint(
-            ("workerThreads",),
-            f"the workers of imtcp in rsyslog 8.{asked.release} have races when connections "
-            f"close, fixed in 8.{_POOL_IS_SOUND}: set workerThreads to 1, or use imptcp where TLS "
-            "is not needed",
-        )

@@ -3,7 +3,7 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -19,9 +19,8 @@ from tuner.modules.input import (
     rate_limit,
 )
 from tuner.modules.ratelimit import NamedLimit
-from tuner.rule import Complaint, InProfile, warning
 from tuner.schema.scalars import AbsolutePath, NonNegative, Switch, WordPath
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 # Its default burst for a rate limit without one (imuxsock.c).
 _BURST = 200
@@ -31,28 +30,26 @@ _Severity = Annotated[int, Field(ge=0, le=7, strict=True)]
 def _of_system(key: str, default: str, *traps: str) -> Any:
     """The parameter of the system's log socket that means the same as `key` of another."""
     does = f"The same as {key}, for the system's socket."
-    return parameter(does, *traps, default=default, alias=f"sysSock.{key}", of_module=True)
+    return parameter(does, *traps, default=default, of_module=True)
 
 
 class ImuxsockInput(Input):
     """imuxsock: datagrams through a Unix socket of its own; without `socket` the system's log
     socket, whose events come to rsyslog's default ruleset, with those of other local sources."""
 
-    type: Annotated[Literal["imuxsock"], Doc("Datagrams through a Unix socket.")]
+    type: Literal["imuxsock"] = parameter("Datagrams through a Unix socket.", value=...)
     socket: AbsolutePath | None = parameter(
         "The path of the Unix socket; without it the system's log socket is taken."
     )
     sys_sock_name: WordPath | None = parameter(
         "The path of the system's log socket.",
         default="/dev/log, or what systemd hands over",
-        alias="sysSock.name",
         of_module=True,
     )
     sys_sock_ignore_timestamp: Switch | None = _of_system("ignoreTimestamp", "on")
     sys_sock_ignore_own_messages: Switch | None = parameter(
         "Whether rsyslogd's own messages on the system's socket are dropped.",
         default="on",
-        alias="sysSock.ignoreOwnMessages",
         of_module=True,
     )
     sys_sock_flow_control: Switch | None = _of_system(
@@ -63,16 +60,13 @@ class ImuxsockInput(Input):
         "rateLimit.interval", "0, no limit"
     )
     sys_sock_rate_limit_burst: NonNegative | None = _of_system("rateLimit.burst", str(_BURST))
-    sys_sock_rate_limit_name: NamedLimit = parameter(
-        since=2604, alias="sysSock.rateLimit.name", of_module=True
-    )
+    sys_sock_rate_limit_name: NamedLimit = parameter(since=2604, of_module=True)
     sys_sock_rate_limit_severity: _Severity | None = _of_system("rateLimit.severity", "1")
     sys_sock_use_sys_time_stamp: Switch | None = _of_system("useSysTimeStamp", "on")
     sys_sock_annotate: Switch | None = _of_system("annotate", "off")
     sys_sock_parse_trusted: Switch | None = parameter(
         "Whether what the kernel knows becomes JSON, where annotate is on.",
         default="off",
-        alias="sysSock.parseTrusted",
         of_module=True,
     )
     sys_sock_use_special_parser: Switch | None = _of_system("useSpecialParser", "on")
@@ -85,10 +79,9 @@ class ImuxsockInput(Input):
     flow_control: FlowControl = None
     rate_limit_interval: RateInterval = None
     rate_limit_burst: RateBurst = None
-    rate_limit_name: NamedLimit = parameter(since=2604, alias="rateLimit.name")
+    rate_limit_name: NamedLimit = parameter(since=2604)
     rate_limit_severity: _Severity | None = parameter(
-        "Only events of this severity and less important ones are limited.",
-        alias="rateLimit.severity",
+        "Only events of this severity and less important ones are limited."
     )
     parse_hostname: Switch | None = parameter("Whether messages on the socket carry a host name.")
     ignore_timestamp: Switch | None = parameter(
@@ -96,8 +89,7 @@ class ImuxsockInput(Input):
     )
     use_sys_time_stamp: Switch | None = parameter("Whether the kernel's receive time is used.")
     use_pid_from_system: Switch | None = parameter(
-        "Whether the process ID comes from the kernel instead of the message.",
-        alias="usePIDFromSystem",
+        "Whether the process ID comes from the kernel instead of the message."
     )
     use_special_parser: Switch | None = parameter(
         "Whether the short parser for local messages is used."
@@ -163,14 +155,3 @@ class ImuxsockInput(Input):
         for a host there only when told to."""
         own = self.use_special_parser is not False
         return "local" if own or (written == "rfc3164" and not self.parse_hostname) else written
-
-
-@warning("RT234")
-def _takes_the_log_socket(asked: InProfile[ImuxsockInput]) -> Iterator[Complaint]:
-    if asked.section.socket == "/dev/log":
-        yield Complaint(
-            ("socket",),
-            "rsyslogd replaces /dev/log, and with systemd journald then gets no logs of this "
-            "host: use /run/systemd/journal/syslog, to which journald forwards "
-            "(ForwardToSyslog=yes in journald.conf)",
-        )

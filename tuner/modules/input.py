@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from tuner.modules.secrets import SENDER_NAME, Certificates
+from tuner.modules.secrets import SENDER_NAME, Certificates, certificates_in
 from tuner.schema.scalars import Name, NonNegative, Peer, Port, Switch, TimeZone
 from tuner.schema.section import Doc, OfProfile, RsyslogSection, Since, parameter
 
@@ -17,7 +17,6 @@ Peers = Annotated[tuple[Peer, ...], Field(min_length=1)]
 ListenAddress = Annotated[str, Field(pattern=r"^([A-Za-z0-9.:_-]{1,253}|[*])$")]
 RateInterval = Annotated[
     NonNegative | None,
-    Field(alias="rateLimit.interval"),
     Doc(
         "Seconds over which rateLimit.burst events are let through; 0 means no limit.",
         traps=("What exceeds the limit is dropped: a flood would not be delivered.",),
@@ -25,13 +24,10 @@ RateInterval = Annotated[
 ]
 RateBurst = Annotated[
     NonNegative | None,
-    Field(alias="rateLimit.burst"),
     Doc("How many events each rateLimit.interval lets through; the others are dropped."),
 ]
 DefaultZone = Annotated[
-    TimeZone | None,
-    Field(alias="defaultTZ"),
-    Doc("The time zone, as +01:00, of timestamps that name none."),
+    TimeZone | None, Doc("The time zone, as +01:00, of timestamps that name none.")
 ]
 AllowedSenders = Annotated[
     Peers | None,
@@ -232,17 +228,13 @@ class Listener(Input):
         "0.0.0.0 stands for those of IPv4 alone.",
         value=LOOPBACK,
     )
-    port: Annotated[
-        Port,
-        Doc(
-            "The port to listen on.",
-            traps=(
-                "Ports below 1024 need root or CAP_NET_BIND_SERVICE.",
-                "Under SELinux rsyslogd may use few others than 514 and 6514: semanage port -a -t "
-                "syslogd_port_t -p tcp PORT allows one, to listen on and to connect to.",
-            ),
-        ),
-    ]
+    port: Port = parameter(
+        "The port to listen on.",
+        "Ports below 1024 need root or CAP_NET_BIND_SERVICE.",
+        "Under SELinux rsyslogd may use few others than 514 and 6514: semanage port -a -t "
+        "syslogd_port_t -p tcp PORT allows one, to listen on and to connect to.",
+        value=...,
+    )
 
     tls_attributes: ClassVar[tuple[str, ...]] = ()
     """Of one that may speak TLS: what names the authority's certificate, its own, its key, how
@@ -252,7 +244,7 @@ class Listener(Input):
     def certificates(self) -> Certificates | None:
         """The certificates beside the authority's."""
         authority = getattr(self, self.tls_attributes[0]) if self.is_encrypted else None
-        return None if authority is None else Certificates(dirname(authority))
+        return None if authority is None else certificates_in(dirname(authority))
 
     def in_lab(self, port: int, spool: str, /) -> Self:
         """On loopback, on that port and with the lab's certificates; no fingerprint is that of the
@@ -260,7 +252,7 @@ class Listener(Input):
         changes: dict[str, object] = {"address": LOOPBACK, "port": port}
         if self.is_encrypted:
             authority, certificate, key, mode, peers = self.tls_attributes
-            ours, written = Certificates(f"{spool}/tls"), getattr(self, mode)
+            ours, written = certificates_in(f"{spool}/tls"), getattr(self, mode)
             changes |= {
                 authority: ours.authority,
                 certificate: ours.collector,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tuner.schema.scalars import Positive, Switch
-from tuner.schema.section import Doc, RsyslogSection, parameter
+from tuner.schema.section import RsyslogSection, parameter
 
 
 class JsonParse(RsyslogSection):
@@ -15,7 +15,7 @@ class JsonParse(RsyslogSection):
     (libfastjson 1.2304).
     """
 
-    format: Annotated[Literal["json"], Doc("json: an object, read by mmjsonparse.")]
+    format: Literal["json"] = parameter("json: an object, read by mmjsonparse.", value=...)
     cookie: Annotated[str, Field(pattern=r"^[!-~]{0,32}$")] = parameter(
         "What an event must begin with to be read as JSON; empty reads every event.", value="@cee:"
     )
@@ -38,5 +38,5 @@ class JsonParse(RsyslogSection):
         alias="allow_trailing",
     )
     use_raw_msg: Switch = parameter(
-        "Whether the whole message is parsed instead of its body.", value=False, alias="useRawMsg"
+        "Whether the whole message is parsed instead of its body.", value=False
     )

@@ -1,9 +1,9 @@
 """mmnormalize: the rules of liblognorm."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from tuner.schema.scalars import Switch, WordPath
-from tuner.schema.section import Doc, RsyslogSection, parameter
+from tuner.schema.section import RsyslogSection, parameter
 
 
 class NormalizeParse(RsyslogSection):
@@ -12,29 +12,21 @@ class NormalizeParse(RsyslogSection):
     What a rule names becomes JSON, and fields find it as they find JSON.
     """
 
-    format: Annotated[
-        Literal["normalize"], Doc("normalize: the rules of a liblognorm rulebase, by mmnormalize.")
-    ]
-    rulebase: Annotated[
-        WordPath,
-        Doc(
-            "The file of liblognorm rules, a path on the host that runs rsyslog; a field "
-            "finds what a rule names by json.",
-            traps=(
-                (
-                    "A body of RFC 3164 begins with the blank after its tag: so must the "
-                    "rules, unless useRawMsg is on."
-                ),
-                (
-                    "Where rsyslogd cannot read the file, its -N1 refuses the configuration, "
-                    "but it starts and leaves every field empty."
-                ),
-                "A name with a dot in a rule is not a path: rename it.",
-            ),
-        ),
-    ]
+    format: Literal["normalize"] = parameter(
+        "normalize: the rules of a liblognorm rulebase, by mmnormalize.", value=...
+    )
+    rulebase: WordPath = parameter(
+        "The file of liblognorm rules, a path on the host that runs rsyslog; a field "
+        "finds what a rule names by json.",
+        "A body of RFC 3164 begins with the blank after its tag: so must the "
+        "rules, unless useRawMsg is on.",
+        "Where rsyslogd cannot read the file, its -N1 refuses the configuration, "
+        "but it starts and leaves every field empty.",
+        "A name with a dot in a rule is not a path: rename it.",
+        value=...,
+    )
     use_raw_msg: Switch = parameter(
-        "Whether the whole message is parsed instead of its body.", value=False, alias="useRawMsg"
+        "Whether the whole message is parsed instead of its body.", value=False
     )
     turbo: Switch | None = parameter(
         "Whether the rules are compiled, which is faster.",

@@ -24,7 +24,7 @@ from tuner.schema.scalars import (
     Switch,
     WordPath,
 )
-from tuner.schema.section import Doc, RsyslogSection, Section, parameter
+from tuner.schema.section import RsyslogSection, Section, parameter
 
 FILTER_PATH = "filter_path"
 """The key of a profile that rides on `timeout`, which is pasted into the URL (F16)."""
@@ -81,10 +81,10 @@ class RetryFailures(RsyslogSection):
     """What happens to documents that the engine refuses one by one: those that it may accept later
     are sent again, the others are written to `file`, one JSON object a line."""
 
-    file: Annotated[
-        AbsolutePath,
-        Doc("The file for documents that the engine will never accept, one JSON object a line."),
-    ]
+    file: AbsolutePath = parameter(
+        "The file for documents that the engine will never accept, one JSON object a line.",
+        value=...,
+    )
 
 
 class DocumentId(Section):
@@ -111,30 +111,20 @@ class OmelasticsearchOutput(Output):
     `dynPipelineName` the name of the pipeline comes from the event's property of that name.
     """
 
-    type: Annotated[
-        Literal["omelasticsearch"],
-        Doc("Documents into Elasticsearch or OpenSearch.", traps=("F18",)),
-    ]
-    servers: Annotated[
-        tuple[Server, ...],
-        Field(min_length=1),
-        Doc(
-            "The engine's addresses.",
-            traps=(
-                (
-                    "An address without a port means port 9200, with https too; one of IPv6 means "
-                    "80, or 443 with https."
-                ),
-                "F2",
-                "F3",
-                (
-                    "With several, rsyslog switches servers after each bulk and checks a "
-                    "server's health before each bulk."
-                ),
-                "F14",
-            ),
-        ),
-    ]
+    type: Literal["omelasticsearch"] = parameter(
+        "Documents into Elasticsearch or OpenSearch.", "F18", value=...
+    )
+    servers: Annotated[tuple[Server, ...], Field(min_length=1)] = parameter(
+        "The engine's addresses.",
+        "An address without a port means port 9200, with https too; one of IPv6 means "
+        "80, or 443 with https.",
+        "F2",
+        "F3",
+        "With several, rsyslog switches servers after each bulk and checks a "
+        "server's health before each bulk.",
+        "F14",
+        value=...,
+    )
     auth: Auth | None = parameter("Basic authentication towards the engine.", "F1")
     apikey: SecretRef | None = parameter("Where the API key is kept; excludes auth.", since=2512)
     tls: Tls | None = parameter(
@@ -152,9 +142,8 @@ class OmelasticsearchOutput(Output):
         "Only msg is repaired: an event whose host or program is not UTF-8 is "
         "refused and goes to retryfailures.file.",
         value=True,
-        alias="mmutf8fix",
     )
-    index: Annotated[Index, Doc("Where the documents go, and the settings of the indices.")]
+    index: Index = parameter("Where the documents go, and the settings of the indices.", value=...)
     writeoperation: _WriteOperation | None = parameter(
         "index replaces a document of the same id, create refuses it; data streams need create.",
         "F14",
@@ -220,10 +209,7 @@ class OmelasticsearchOutput(Output):
         since=2204,
     )
     health_check_timeout: Positive = parameter(
-        "Milliseconds that a server may take to answer the health check.",
-        "F14",
-        value=3500,
-        alias="healthCheckTimeout",
+        "Milliseconds that a server may take to answer the health check.", "F14", value=3500
     )
     rebindinterval: Positive | None = parameter(
         "After this many bulks the connection is opened again, for load balancers; -1 means never.",

@@ -4,7 +4,7 @@ None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
@@ -20,7 +20,7 @@ from tuner.schema.scalars import (
     Positive,
     Switch,
 )
-from tuner.schema.section import Doc, Section, parameter
+from tuner.schema.section import Section, parameter
 
 # How many numbers a date in a name has.
 _PARTS = {"hourly": 4, "daily": 3, "weekly": 2, "monthly": 2}
@@ -34,10 +34,10 @@ class DynaFile(Section):
     what is longer than a file name may be is cut.
     """
 
-    before: Annotated[
-        AbsolutePath,
-        Doc("What comes before the value: a folder with its slash, or the beginning of a name."),
-    ]
+    before: AbsolutePath = parameter(
+        "What comes before the value: a folder with its slash, or the beginning of a name.",
+        value=...,
+    )
     property: NamingProperty | None = parameter(
         "The property whose value names the file; cut to 160 bytes."
     )
@@ -88,7 +88,7 @@ class OmfileOutput(Lines):
     """omfile: a file on the host that runs rsyslog, or with `dynaFile` one for each value of a
     property.  `flushInterval` is in seconds, `closeTimeout` in minutes."""
 
-    type: Annotated[Literal["omfile"], Doc("Files on the host that runs rsyslog.")]
+    type: Literal["omfile"] = parameter("Files on the host that runs rsyslog.", value=...)
     file: AbsolutePath | None = parameter(
         "The file that events are written to, one a line.",
         "Log rotation must send rsyslogd a HUP, or it keeps writing to the file that was moved.",
@@ -121,7 +121,6 @@ class OmfileOutput(Lines):
         "If off, up to ioBufferSize bytes per file are lost when rsyslogd dies, and "
         "readers see events late.",
         default="on, which costs nothing with one file and a third more CPU time with 100 (8.2302)",
-        alias="flushOnTXEnd",
     )
     flush_interval: Positive | None = parameter(
         "Seconds after which asyncWriting writes what it holds.", default="1"
@@ -151,34 +150,25 @@ class OmfileOutput(Lines):
         "zstd needs rsyslog's module lmzstdw, which not every distribution has.",
         since=2208,
         default="zlib",
-        alias="compression.driver",
         of_module=True,
     )
     compression_zstd_workers: Positive | None = parameter(
         "How many threads zstd compresses with; a parameter of the module.",
         since=2208,
         default="zstd's own",
-        alias="compression.zstd.workers",
         of_module=True,
     )
     rotation_size_limit: MemorySize | None = parameter(
-        "The size at which rotation.sizeLimitCommand is run.",
-        since=2302,
-        default="0, no limit",
-        alias="rotation.sizeLimit",
+        "The size at which rotation.sizeLimitCommand is run.", since=2302, default="0, no limit"
     )
     rotation_size_limit_command: AbsolutePath | None = parameter(
         "The program that is run when the file has that size, with its arguments after a "
         "space. It must move the file away.",
         "rsyslogd runs it with its own privileges, and waits for it.",
         since=2302,
-        alias="rotation.sizeLimitCommand",
     )
     rotation_size_limit_command_pass_file_name: Switch | None = parameter(
-        "Whether that program gets the file's path as its last argument.",
-        since=2602,
-        default="on",
-        alias="rotation.sizeLimitCommandPassFileName",
+        "Whether that program gets the file's path as its last argument.", since=2602, default="on"
     )
     follow_symlinks: Switch | None = parameter(
         "Whether the file may be a symbolic link.",
@@ -194,10 +184,7 @@ class OmfileOutput(Lines):
         alias="dynafile.dangerousPermitPathEscape",
     )
     add_lf: Switch | None = parameter(
-        "Whether a line end is added to a line that has none.",
-        since=2510,
-        default="on",
-        alias="addLF",
+        "Whether a line end is added to a line that has none.", since=2510, default="on"
     )
     create_dirs: Switch | None = parameter("Whether missing folders are created.", default="on")
     file_create_mode: FileMode | None = parameter(

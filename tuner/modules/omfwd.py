@@ -3,12 +3,13 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tuner.modules.output import COMES_BACK, BuiltinTemplate, Level, Lines, Peers
+from tuner.modules.input import Peers
+from tuner.modules.output import COMES_BACK, BuiltinTemplate, Level, Lines
 from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.secrets import (
     ExpiredCerts,
@@ -18,7 +19,6 @@ from tuner.modules.secrets import (
     VerifyDepth,
 )
 from tuner.modules.tcp import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
-from tuner.rule import Complaint, InProfile, loss
 from tuner.schema.scalars import (
     AbsolutePath,
     Address,
@@ -29,7 +29,7 @@ from tuner.schema.scalars import (
     Positive,
     Switch,
 )
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 Character = Annotated[int, Field(ge=0, le=255, strict=True)]
 
@@ -42,34 +42,33 @@ class _Tls(Lines):
         "Needs the package rsyslog-gnutls or rsyslog-openssl.",
         default="ptcp",
     )
-    stream_driver_mode: Literal[0, 1] | None = parameter("0 is plain TCP, 1 is TLS.", default="0")
+    stream_driver_mode: Literal[0, 1] | None = parameter(
+        "0 is plain TCP, 1 is TLS.", default="0", alias="streamDriverMode"
+    )
     stream_driver_auth_mode: (
         Literal["anon", "x509/name", "x509/certvalid", "x509/fingerprint"] | None
     ) = parameter(
         "How the receiver proves who it is: anon, x509/certvalid, x509/name or x509/fingerprint.",
         "anon sends to whoever answers.",
         default="anon",
+        alias="streamDriverAuthMode",
     )
     stream_driver_permitted_peers: Peers | None = parameter(
-        "The names or fingerprints of the receivers that are accepted."
+        "The names or fingerprints of the receivers that are accepted.",
+        alias="streamDriverPermittedPeers",
     )
     stream_driver_ca_file: StreamDriverCaFile = None
     stream_driver_cert_file: AbsolutePath | None = parameter(
-        "This sender's certificate, a path on rsyslog's host.",
-        since=2108,
-        alias="streamDriver.certFile",
+        "This sender's certificate, a path on rsyslog's host.", since=2108
     )
     stream_driver_key_file: AbsolutePath | None = parameter(
-        "The path of this sender's private key; the key itself never enters a profile.",
-        since=2108,
-        alias="streamDriver.keyFile",
+        "The path of this sender's private key; the key itself never enters a profile.", since=2108
     )
     stream_driver_crl_file: StreamDriverCrlFile = None
     stream_driver_remote_sni: Address | None = parameter(
         "The name that is asked for when TLS begins, for receivers with several certificates.",
         since=2602,
         default="none",
-        alias="streamDriver.remoteSNI",
     )
     stream_driver_permit_expired_certs: ExpiredCerts = None
     stream_driver_tls_verify_depth: VerifyDepth = None
@@ -85,7 +84,7 @@ class OmfwdOutput(_Tls):
     """omfwd: another syslog server, over TCP or UDP; several targets take turns.  Of several
     addresses of a name, UDP takes the first unless `udp.sendToAll` says otherwise."""
 
-    type: Annotated[Literal["omfwd"], Doc("Another syslog server, over TCP or UDP.")]
+    type: Literal["omfwd"] = parameter("Another syslog server, over TCP or UDP.", value=...)
     target: Address | Annotated[tuple[Address, ...], Field(min_length=1)] | None = parameter(
         "The receiver, a name or an address; since 8.2408 a list, whose receivers take turns.",
         COMES_BACK,
@@ -144,10 +143,7 @@ class OmfwdOutput(_Tls):
         "Whether the connection is checked before each batch.", since=2408, default="on"
     )
     pool_resume_interval: Positive | None = parameter(
-        "Seconds after which a target that was down is tried again.",
-        since=2408,
-        default="30",
-        alias="pool.resumeInterval",
+        "Seconds after which a target that was down is tried again.", since=2408, default="30"
     )
     con_err_skip: NonNegative | None = parameter(
         "Only every n-th failed connection is logged; 0 logs each.", default="0"
@@ -156,44 +152,37 @@ class OmfwdOutput(_Tls):
         "none; single compresses each event; stream:always compresses the connection.",
         "The receiver must be rsyslog, with compression.mode stream:always on its input.",
         default="none",
-        alias="compression.mode",
     )
     compression_stream_flush_on_tx_end: Switch | None = parameter(
         "Whether the stream is flushed at the end of each batch.",
         "Off compresses better, but events wait until a buffer is full.",
         default="on",
-        alias="compression.stream.flushOnTXEnd",
     )
     compression_driver: Literal["zlib", "zstd"] | None = parameter(
         "What compresses the stream.",
         "zstd needs rsyslog's module lmzstdw, which not every distribution has.",
         since=2606,
         default="zlib",
-        alias="compression.driver",
     )
     zip_level: Level | None = parameter("The level of compression.mode.", default="9")
     rate_limit_interval: NonNegative | None = parameter(
         "Seconds over which rateLimit.burst events are let through; 0 means no limit.",
         "What exceeds the limit is dropped.",
         default="0",
-        alias="rateLimit.interval",
     )
     rate_limit_burst: NonNegative | None = parameter(
         "How many events each rateLimit.interval lets through; the others are dropped.",
         default="200",
-        alias="rateLimit.burst",
     )
-    rate_limit_name: NamedLimit = parameter(since=2604, alias="rateLimit.name")
+    rate_limit_name: NamedLimit = parameter(since=2604)
     udp_send_to_all: Switch | None = parameter(
-        "Whether events go to every address of the target's name.",
-        default="off",
-        alias="udp.sendToAll",
+        "Whether events go to every address of the target's name.", default="off"
     )
     udp_send_delay: NonNegative | None = parameter(
-        "Microseconds to wait after each datagram.", default="0", alias="udp.sendDelay"
+        "Microseconds to wait after each datagram.", default="0"
     )
     udp_send_buf: MemorySize | None = parameter(
-        "The socket's send buffer; 0 keeps the system's default.", default="0", alias="udp.sendBuf"
+        "The socket's send buffer; 0 keeps the system's default.", default="0"
     )
 
     @model_validator(mode="after")
@@ -216,31 +205,3 @@ class OmfwdOutput(_Tls):
         several = {} if isinstance(self.target, str | None) else {"target": self.target}
         peers = self.stream_driver_permitted_peers
         return several | ({} if peers is None else {"streamDriverPermittedPeers": ",".join(peers)})
-
-
-@loss("RT270")
-def _unacknowledged(asked: InProfile[OmfwdOutput]) -> Iterator[Complaint]:
-    """Seen on 8.2302: a receiver that hung for half a second and died took 5,000 events of TCP with
-    it, with resendLastMSGOnReconnect too; over RELP, none."""
-    output = asked.section
-    if not asked.durable:
-        return
-    lost = "when the connection breaks, what is in flight is lost without a trace"
-    if output.protocol == "udp":
-        lost = "what the network or the receiver drops is lost without a trace"
-    yield Complaint(
-        ("protocol",),
-        f"events over {output.protocol.upper()} are not acknowledged: {lost}, which the durable "
-        "tier forbids; use omrelp where the receiver speaks it, or guardrails.tier relaxed",
-    )
-
-
-@loss("RT271")
-def _limited(asked: InProfile[OmfwdOutput]) -> Iterator[Complaint]:
-    output = asked.section
-    if output.rate_limit_interval:
-        yield Complaint(
-            ("rateLimit.interval",),
-            f"what exceeds {output.rate_limit_burst or 200} events in "
-            f"{output.rate_limit_interval} s is dropped: remove it, or raise rateLimit.burst",
-        )

@@ -14,16 +14,8 @@ from tuner.modules.output import Lines
 from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.secrets import Auth, HttpTls, SecretRef, without_secret
 from tuner.modules.text_source import EVERYTHING, NamingProperty
-from tuner.schema.scalars import (
-    Address,
-    MemorySize,
-    NonNegative,
-    Port,
-    Positive,
-    Switch,
-    WordPath,
-)
-from tuner.schema.section import Doc, OfProfile, Section, parameter
+from tuner.schema.scalars import Address, MemorySize, NonNegative, Port, Positive, Switch, WordPath
+from tuner.schema.section import OfProfile, Section, parameter
 
 HttpServer = Annotated[
     str, Field(pattern=r"^(https?://)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$")
@@ -53,10 +45,9 @@ class RestPath(Section):
     """
 
     before: UrlPart | None = parameter("What comes before the value, such as logs-.")
-    property: Annotated[
-        NamingProperty,
-        Doc("The property whose value stands in the path, in small letters."),
-    ]
+    property: NamingProperty = parameter(
+        "The property whose value stands in the path, in small letters.", value=...
+    )
     after: UrlPart | None = parameter("What comes after the value, such as /_bulk.")
     fallback: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")] = parameter(
         "What stands there instead of a value with other characters, or of none.", value="other"
@@ -70,36 +61,28 @@ class OmhttpOutput(Lines):
     `_bulk` of Elasticsearch and OpenSearch.  Both write around an event what the server expects.
     """
 
-    type: Annotated[
-        Literal["omhttp"],
-        Doc(
-            "A server that takes events over HTTP: Loki, Splunk, a proxy before an engine.",
-            traps=(
-                "What is answered with 3xx or 4xx is dropped, 429 left aside; after 429, 5xx and "
-                "a broken connection rsyslog waits (8.2610).",
-                "After a batch that has to wait, its events are sent again one by one (8.2610).",
-                "No lab has a server for it: measurements are those of the pipeline without.",
-                "Without proxyhost rsyslogd's variable http_proxy names a proxy.",
-            ),
-        ),
-    ]
-    server: Annotated[
-        Annotated[tuple[HttpServer, ...], Field(min_length=1)],
-        Doc(
-            "The servers, names or addresses of the form https://name:port; of several each "
-            "request goes to the next.",
-            traps=("Without checkpath a server that is down gets its turn like the others.",),
-        ),
-    ]
+    type: Literal["omhttp"] = parameter(
+        "A server that takes events over HTTP: Loki, Splunk, a proxy before an engine.",
+        "What is answered with 3xx or 4xx is dropped, 429 left aside; after 429, 5xx and "
+        "a broken connection rsyslog waits (8.2610).",
+        "After a batch that has to wait, its events are sent again one by one (8.2610).",
+        "No lab has a server for it: measurements are those of the pipeline without.",
+        "Without proxyhost rsyslogd's variable http_proxy names a proxy.",
+        value=...,
+    )
+    server: Annotated[tuple[HttpServer, ...], Field(min_length=1)] = parameter(
+        "The servers, names or addresses of the form https://name:port; of several each "
+        "request goes to the next.",
+        "Without checkpath a server that is down gets its turn like the others.",
+        value=...,
+    )
     serverport: Port | None = parameter(
         "The port of servers whose address names none.",
         "443 stands for http:// too.",
         default="443",
     )
     use_https: Switch | None = parameter(
-        "Whether https is spoken to servers whose address does not say.",
-        default="on",
-        alias="useHttps",
+        "Whether https is spoken to servers whose address does not say.", default="on"
     )
     tls: HttpTls | None = parameter(
         "TLS towards the server: certificates, and what is not checked."
@@ -173,19 +156,16 @@ class OmhttpOutput(Lines):
         "Loki.",
         "All but newline leave out what is not JSON: it is lost.",
         default="newline",
-        alias="batch.format",
     )
     batch_maxsize: Positive | None = parameter(
         "The most events of a batch.",
         "Below the queue's dequeueBatchSize events arrive twice after a failure.",
         default="100",
-        alias="batch.maxsize",
     )
     batch_maxbytes: MemorySize | None = parameter(
         "The most bytes of a batch before compression; a larger event is sent alone.",
         "A batch of the queue that makes two of these arrives twice in part after a failure.",
         default="10m, 1m for Splunk",
-        alias="batch.maxbytes",
     )
     labels: Annotated[
         Annotated[tuple[DocumentField, ...], Field(min_length=1)] | None, OfProfile()
@@ -205,7 +185,7 @@ class OmhttpOutput(Lines):
         "Whether requests are compressed, with gzip.", default="off"
     )
     compress_level: Annotated[int, Field(ge=-1, le=9, strict=True)] | None = parameter(
-        "The level of compress; -1 is zlib's own.", default="-1", alias="compress.level"
+        "The level of compress; -1 is zlib's own.", default="-1"
     )
     errorfile: WordPath | None = parameter(
         "The file for requests that failed, with the replies.",
@@ -226,27 +206,20 @@ class OmhttpOutput(Lines):
         parameter(
             "The ruleset, of a snippet, for events that have to wait; msg there is what was sent.",
             "After a broken connection the output sends them again too.",
-            alias="retry.ruleset",
         )
     )
     retry_addmetadata: Switch | None = parameter(
-        "Whether $!omhttp!response holds status and reply there.",
-        since=2404,
-        default="off",
-        alias="retry.addmetadata",
+        "Whether $!omhttp!response holds status and reply there.", since=2404, default="off"
     )
     ratelimit_interval: NonNegative | None = parameter(
         "Seconds in which retry.ruleset takes ratelimit.burst events; 0 means no limit.",
         "What exceeds the limit is dropped.",
         default="600",
-        alias="ratelimit.interval",
     )
     ratelimit_burst: NonNegative | None = parameter(
-        "How many events retry.ruleset takes in each ratelimit.interval.",
-        default="20000",
-        alias="ratelimit.burst",
+        "How many events retry.ruleset takes in each ratelimit.interval.", default="20000"
     )
-    ratelimit_name: NamedLimit = parameter(since=2604, alias="ratelimit.name")
+    ratelimit_name: NamedLimit = parameter(since=2604)
     replymaxbytes: MemorySize | None = parameter(
         "The most bytes of a reply that are read; 0 means no limit.",
         "A longer reply counts as a broken connection: the batch is sent again.",

@@ -37,8 +37,8 @@ KafkaParameters = Annotated[
 class OmkafkaOutput(Lines):
     """omkafka: a Kafka topic; from the package rsyslog-kafka.  Times in milliseconds."""
 
-    type: Annotated[Literal["omkafka"], Doc("A Kafka topic.")]
-    topic: Annotated[KafkaTopic, Doc("The topic that events are written to.")]
+    type: Literal["omkafka"] = parameter("A Kafka topic.", value=...)
+    topic: KafkaTopic = parameter("The topic that events are written to.", value=...)
     broker: Brokers | None = parameter("Brokers of the cluster, each host:port.")
     key: MatchText | None = parameter(
         "The key of every message; Kafka chooses the partition by it."
@@ -51,16 +51,12 @@ class OmkafkaOutput(Lines):
         "The same for the topic, such as compression.codec=snappy."
     )
     partitions_auto: Switch | None = parameter(
-        "Whether librdkafka chooses the partition, by the key.",
-        default="off",
-        alias="partitions.auto",
+        "Whether librdkafka chooses the partition, by the key.", default="off"
     )
     partitions_number: Positive | None = parameter(
-        "How many partitions take turns where partitions.auto is off.", alias="partitions.number"
+        "How many partitions take turns where partitions.auto is off."
     )
-    partitions_use_fixed: NonNegative | None = parameter(
-        "The one partition that all events go to.", alias="partitions.useFixed"
-    )
+    partitions_use_fixed: NonNegative | None = parameter("The one partition that all events go to.")
     error_file: WordPath | None = parameter("The file for events that Kafka refused, as JSON.")
     stats_file: WordPath | None = parameter("The file for librdkafka's own statistics.")
     stats_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] | None = parameter(

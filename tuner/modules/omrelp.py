@@ -3,31 +3,29 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
-from pydantic import Field
-
-from tuner.modules.output import COMES_BACK, BuiltinTemplate, Lines, Peers
+from tuner.modules.input import Peers
+from tuner.modules.output import COMES_BACK, BuiltinTemplate, Lines
 from tuner.modules.secrets import Priorities, RelpLibrary
 from tuner.modules.tcp import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
-from tuner.rule import Complaint, InProfile, advice
 from tuner.schema.scalars import AbsolutePath, Address, NonNegative, Port, Positive, Switch
-from tuner.schema.section import Doc, parameter
+from tuner.schema.section import parameter
 
 
 class OmrelpOutput(Lines):
     """omrelp: another rsyslog, which acknowledges every event; from the package rsyslog-relp.
     Times in seconds."""
 
-    type: Annotated[
-        Literal["omrelp"], Doc("Another rsyslog, which acknowledges every event (RELP).")
-    ]
-    target: Annotated[Address, Doc("The receiver, a name or an address.", traps=(COMES_BACK,))]
-    port: Annotated[Port, Doc("The receiver's port.")]
+    type: Literal["omrelp"] = parameter(
+        "Another rsyslog, which acknowledges every event (RELP).", value=...
+    )
+    target: Address = parameter("The receiver, a name or an address.", COMES_BACK, value=...)
+    port: Port = parameter("The receiver's port.", value=...)
     timeout: Positive | None = parameter("Seconds that the receiver may take to answer.")
     conn_timeout: Positive | None = parameter(
-        "Seconds that opening the connection may take.", default="10", alias="conn.timeout"
+        "Seconds that opening the connection may take.", default="10"
     )
     rebind_interval: NonNegative | None = parameter(
         "After this many transmissions the connection is opened again, for load "
@@ -53,29 +51,26 @@ class OmrelpOutput(Lines):
     tls_lib: RelpLibrary = None
     tls: Switch | None = parameter("Whether RELP is encrypted.")
     tls_compression: Switch | None = parameter(
-        "Whether the TLS connection is compressed.", default="off", alias="tls.compression"
+        "Whether the TLS connection is compressed.", default="off"
     )
     tls_auth_mode: Literal["name", "certvalid", "fingerprint"] | None = parameter(
         "How the RELP receiver proves who it is: name, fingerprint or certvalid.",
         "Without it, whoever answers gets the events.",
         default="no authentication",
-        alias="tls.authMode",
     )
     tls_permitted_peer: Peers | None = parameter(
-        "The names or fingerprints of the RELP receivers that are accepted.",
-        alias="tls.permittedPeer",
+        "The names or fingerprints of the RELP receivers that are accepted."
     )
     tls_ca_cert: AbsolutePath | None = parameter(
-        "The CA certificates for RELP receivers, a path on rsyslog's host.", alias="tls.caCert"
+        "The CA certificates for RELP receivers, a path on rsyslog's host."
     )
     tls_my_cert: AbsolutePath | None = parameter(
-        "This RELP sender's certificate, a path on rsyslog's host.", alias="tls.myCert"
+        "This RELP sender's certificate, a path on rsyslog's host."
     )
     tls_my_priv_key: AbsolutePath | None = parameter(
-        "The path of this RELP sender's private key; the key itself never enters a profile.",
-        alias="tls.myPrivKey",
+        "The path of this RELP sender's private key; the key itself never enters a profile."
     )
-    tls_priority_string: Annotated[Priorities, Field(alias="tls.priorityString")] = None
+    tls_priority_string: Priorities = None
 
     package: ClassVar[str] = "rsyslog-relp"
     rsyslogs_format: ClassVar[BuiltinTemplate | None] = "RSYSLOG_ForwardFormat"
@@ -93,24 +88,3 @@ class OmrelpOutput(Lines):
     def spelled(self) -> Mapping[str, str | int | tuple[str, ...]]:
         """A list of peers stays one."""
         return {} if (peers := self.tls_permitted_peer) is None else {"tls.permittedPeer": peers}
-
-
-# librelp's default window, how often it is acknowledged, and above which size that no longer shows.
-_RELP_WINDOW = 128
-_WINDOWS_PER_SECOND = 5
-_WIDE_WINDOW = 1000
-
-
-@advice("RT277")
-def _small_window(asked: InProfile[OmrelpOutput]) -> Iterator[Complaint]:
-    """Seen over loopback with 8.2302, events a second by windowSize: 128: 660, 300: 1,440, 1000:
-    21,600, 5000: 135,000.  It looks as if a full window waits for the kernel's delayed
-    acknowledgement of small segments."""
-    window, rate = asked.section.window_size or _RELP_WINDOW, asked.rate
-    if window < _WIDE_WINDOW and (rate == "max" or rate > window * _WINDOWS_PER_SECOND):
-        yield Complaint(
-            ("windowSize",),
-            f"a window of {window} events carries about {window * _WINDOWS_PER_SECOND} events "
-            "a second, whatever the network can do: use 5000; as many may arrive twice when "
-            "the connection breaks, and are lost when this host does",
-        )

@@ -12,10 +12,9 @@ from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.modules.ratelimit import RateLimitName
 from tuner.modules.secrets import SecretRef
 from tuner.modules.text_source import TextSource
-from tuner.schema.scalars import AbsolutePath, Name, Peer, Positive, Switch
-from tuner.schema.section import Doc, OfProfile, RsyslogSection, parameter
+from tuner.schema.scalars import AbsolutePath, Name, Positive, Switch
+from tuner.schema.section import OfProfile, RsyslogSection, parameter
 
-Peers = Annotated[tuple[Peer, ...], Field(min_length=1)]
 Level = Annotated[int, Field(ge=0, le=9, strict=True)]
 BuiltinTemplate = Literal[
     "RSYSLOG_FileFormat",
@@ -35,9 +34,9 @@ class Output(RsyslogSection):
     take at that moment.
     """
 
-    name: Annotated[
-        Name, Doc("The name of the output and of its action in rsyslog's counters."), OfProfile()
-    ]
+    name: Annotated[Name, OfProfile()] = parameter(
+        "The name of the output and of its action in rsyslog's counters.", value=...
+    )
     stream: Annotated[Name | None, OfProfile()] = parameter(
         "The stream whose events it takes; without one those of inputs without a stream."
     )
@@ -56,46 +55,35 @@ class Output(RsyslogSection):
         "F1",
         value=-1,
         default="rsyslog's own default is 0",
-        alias="action.resumeRetryCount",
     )
     action_resume_interval: Positive = parameter(
-        "Seconds before the first retry; longer after every ten.",
-        value=30,
-        alias="action.resumeInterval",
+        "Seconds before the first retry; longer after every ten.", value=30
     )
     action_resume_interval_max: Positive | None = parameter(
         "The most seconds between two retries.",
         "rsyslog before 8.2308 accepts it and ignores it.",
         default="1800",
-        alias="action.resumeIntervalMax",
     )
     action_report_suspension: Switch | None = parameter(
-        "Whether rsyslog logs that an output cannot take events.",
-        default="on",
-        alias="action.reportSuspension",
+        "Whether rsyslog logs that an output cannot take events.", default="on"
     )
     action_report_suspension_continuation: Switch | None = parameter(
-        "Whether rsyslog logs at each retry that an output still cannot take events.",
-        default="off",
-        alias="action.reportSuspensionContinuation",
+        "Whether rsyslog logs at each retry that an output still cannot take events.", default="off"
     )
     action_errorfile: AbsolutePath | None = parameter(
         "The file for events that rsyslog gives up, one JSON object each.",
         "What the engine refused is written to errorfile and retryfailures, not here.",
-        alias="action.errorfile",
     )
     action_errorfile_maxsize: Positive | None = parameter(
         "The maximum size of that file in bytes; later events are not written.",
         since=2204,
         default="no limit",
-        alias="action.errorfile.maxsize",
     )
     action_ratelimit_name: RateLimitName | None = parameter(
         "The limit of ratelimits for what the output sends; it needs a policy with scope: output.",
         "With mode: drop what exceeds the limit is dropped; mode: pace makes the output "
         "wait and needs a queue.",
         since=2610,
-        alias="action.ratelimit.name",
     )
     exec_only_when_previous_is_suspended: Switch = parameter(
         "Whether the output takes only what the one before it cannot take at that "
@@ -173,14 +161,12 @@ class Lines(Output):
             "blanks, left out, or kept.",
             "Where they are kept, an event with a line end in it makes two lines.",
             value="escape",
-            alias="controlCharacters",
         )
     )
     mmutf8fix: Annotated[Switch | None, OfProfile()] = parameter(
         "Whether invalid UTF-8 in messages is repaired first, for all outputs of the stream.",
         "JSON with invalid UTF-8 is refused by what reads it.",
         default="on with document, else off",
-        alias="mmutf8fix",
     )
 
     @model_validator(mode="after")

@@ -68,8 +68,7 @@ class Queue(RsyslogSection):
     )
     min_dequeue_batch_size_timeout: NonNegative | None = parameter(
         "The longest wait for minDequeueBatchSize events, in milliseconds from the "
-        "start of the batch.",
-        alias="minDequeueBatchSize.timeout",
+        "start of the batch."
     )
     worker_threads: Positive | None = parameter(
         "The most workers of the queue; for omelasticsearch the connections to the engine.",
@@ -193,26 +192,20 @@ class Queue(RsyslogSection):
         default="global",
     )
     local_frontend_size: Positive | None = parameter(
-        "How many events the queue of one input thread holds, with scope local.",
-        since=2610,
-        alias="local.frontendSize",
+        "How many events the queue of one input thread holds, with scope local.", since=2610
     )
     local_max_frontends: Positive | None = parameter(
-        "How many input threads get queues of their own, with scope local.",
-        since=2610,
-        alias="local.maxFrontends",
+        "How many input threads get queues of their own, with scope local.", since=2610
     )
     local_frontend_stats: Switch | None = parameter(
         "Whether impstats counts for each of these queues, with scope local.",
         since=2610,
         default="off",
-        alias="local.frontendStats",
     )
     local_helper_batch_size: NonNegative | None = parameter(
         "How many events of the common queue an idle thread of these queues takes at once, "
         "with scope local; 0 means none.",
         since=2610,
-        alias="local.helperBatchSize",
     )
     on_corruption: Literal["safe", "inMemory", "ignore"] | None = parameter(
         "What rsyslog does at startup with queue files that it cannot read: safe keeps them "
@@ -273,60 +266,34 @@ class Place(Enum):
     ACTION = "action()"
 
 
-_COMMON: dict[str, object] = {
-    "min_dequeue_batch_size": 0,
-    "min_dequeue_batch_size_timeout": 1000,
-    "timeout_worker_thread_shutdown": 60000,
-    "timeout_enqueue": 2000,
-    "timeout_action_completion": 1000,
-    "discard_severity": 8,
-    "dequeue_slow_down": 0,
+# Of each place, in the order of Place; what is None follows from the size.  rsyslog runtime/queue.c
+# (qqueueSetDefaults*) and runtime/rsconf.c (cnfSetDefaults), identical in 8.2302 and 8.2608.
+_OF_PLACES: dict[str, tuple[object, object, object]] = {
+    "type": (QueueType.FIXED_ARRAY, QueueType.FIXED_ARRAY, QueueType.DIRECT),
+    "size": (100_000, 50_000, 1000),
+    "dequeue_batch_size": (256, 1024, 128),
+    "worker_threads": (2, 1, 1),
+    "worker_thread_minimum_messages": (40_000, None, None),
+    "high_watermark": (80_000, None, None),
+    "low_watermark": (20_000, None, None),
+    "discard_mark": (98_000, None, None),
+    "timeout_shutdown": (1500, 1500, 10),
 }
-
-
-# rsyslog runtime/queue.c (qqueueSetDefaults*) and runtime/rsconf.c (cnfSetDefaults).
-# Identical in 8.2302 and 8.2608; where a value is missing here it follows from the size.
-_DEFAULTS: dict[Place, dict[str, object]] = {
-    Place.IMPLICIT_MAIN: _COMMON
-    | {
-        "type": QueueType.FIXED_ARRAY,
-        "size": 100_000,
-        "dequeue_batch_size": 256,
-        "worker_threads": 2,
-        "worker_thread_minimum_messages": 40_000,
-        "high_watermark": 80_000,
-        "low_watermark": 20_000,
-        "discard_mark": 98_000,
-        "timeout_shutdown": 1500,
-    },
-    Place.MAIN: _COMMON
-    | {
-        "type": QueueType.FIXED_ARRAY,
-        "size": 50_000,
-        "dequeue_batch_size": 1024,
-        "worker_threads": 1,
-        "timeout_shutdown": 1500,
-    },
-    Place.ACTION: _COMMON
-    | {
-        "type": QueueType.DIRECT,
-        "size": 1000,
-        "dequeue_batch_size": 128,
-        "worker_threads": 1,
-        "timeout_shutdown": 10,
-    },
+_OF_ALL: dict[str, object] = {
+    "min_dequeue_batch_size": 0, "min_dequeue_batch_size_timeout": 1000,
+    "timeout_worker_thread_shutdown": 60000, "timeout_enqueue": 2000,
+    "timeout_action_completion": 1000, "discard_severity": 8, "dequeue_slow_down": 0,
+}  # fmt: skip
+_DEFAULTS = {
+    place: _OF_ALL
+    | {name: row[column] for name, row in _OF_PLACES.items() if row[column] is not None}
+    for column, place in enumerate(Place)
 }
-
-
 # Only queues with a filename have files; the implicit main queue cannot have one.
 _FILES: dict[str, object] = {
-    "max_disk_space": "0",
-    "checkpoint_interval": 0,
-    "sync_queue_files": False,
+    "max_disk_space": "0", "checkpoint_interval": 0, "sync_queue_files": False,
     "save_on_shutdown": True,
-}
-
-
+}  # fmt: skip
 _FILE_SIZE = {Place.IMPLICIT_MAIN: "1m", Place.MAIN: "16m", Place.ACTION: "1m"}
 
 

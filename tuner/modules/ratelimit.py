@@ -62,9 +62,7 @@ class RateLimitPolicy(RsyslogSection):
         since=2602,
     )
     per_source_top_n: NonNegative | None = parameter(
-        "How many senders that drop most impstats counts by name.",
-        since=2602,
-        alias="perSourceTopN",
+        "How many senders that drop most impstats counts by name.", since=2602
     )
 
     @property

@@ -1,15 +1,10 @@
 """Every rsyslog module that a profile can name, one line each."""
 
-import sys
-from collections.abc import Iterator
 from typing import Annotated, get_args
-
-from pydantic import BaseModel
 
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imjournal import ImjournalInput
 from tuner.modules.imklog import ImklogInput
-from tuner.modules.impstats import Impstats
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imtcp import ImtcpInput
@@ -27,7 +22,6 @@ from tuner.modules.omkafka import OmkafkaOutput
 from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.output import Output
 from tuner.modules.step import CsvParse, KvParse, ParseStep, SetStep, StreamStep, UnsetStep
-from tuner.rule import Complaint, InProfile, Rule
 from tuner.schema.section import OneOf, kind_of
 
 AnyInput = Annotated[
@@ -82,11 +76,3 @@ def packaged_since() -> dict[str, int]:
 def name_of(module: type[Input | Output | StreamStep]) -> str:
     """What rsyslog calls the module, such as imtcp."""
     return kind_of(module) or ""
-
-
-def rules() -> Iterator[tuple[type[BaseModel], Rule[InProfile[BaseModel], Complaint]]]:
-    """Each rule that stands in the file of a module, with the section that it is about."""
-    for section in (*MODULES, Impstats):
-        for value in vars(sys.modules[section.__module__]).values():
-            if isinstance(value, Rule):
-                yield section, value

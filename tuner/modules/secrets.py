@@ -2,8 +2,7 @@
 lab."""
 
 import re
-from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -47,12 +46,12 @@ def without_secret(separator: str, secret: str) -> AfterValidator:
 class Auth(Section):
     """Basic authentication towards the engine."""
 
-    uid: Annotated[
-        str, Field(pattern=r"^[^\x00-\x20:`]+$", max_length=200), Doc("The user's name.")
-    ]
-    pwd: Annotated[
-        SecretRef, Doc("Where the password is kept; the password itself never enters a profile.")
-    ]
+    uid: Annotated[str, Field(pattern=r"^[^\x00-\x20:`]+$", max_length=200)] = parameter(
+        "The user's name.", value=...
+    )
+    pwd: SecretRef = parameter(
+        "Where the password is kept; the password itself never enters a profile.", value=...
+    )
 
 
 class HttpTls(RsyslogSection):
@@ -97,59 +96,34 @@ COLLECTOR_NAME = "collector.rsyslog-tune.test"
 """The name in the certificate of the lab's rsyslogd."""
 
 
-@dataclass(frozen=True)
-class Certificates:
-    """An authority and the two that it signed for, as PEM files below `folder`."""
+class Certificates(NamedTuple):
+    """An authority and the two that it signed for, rsyslogd's and the flood's, as PEM files."""
 
     folder: str
+    authority: str
+    authority_key: str
+    collector: str
+    collector_key: str
+    sender: str
+    sender_key: str
 
-    @property
-    def authority(self) -> str:
-        """The certificate of the authority."""
-        return f"{self.folder}/ca.pem"
 
-    @property
-    def authority_key(self) -> str:
-        """The key of the authority."""
-        return f"{self.folder}/ca-key.pem"
-
-    @property
-    def collector(self) -> str:
-        """The certificate of rsyslogd."""
-        return f"{self.folder}/collector.pem"
-
-    @property
-    def collector_key(self) -> str:
-        """The key of rsyslogd."""
-        return f"{self.folder}/collector-key.pem"
-
-    @property
-    def sender(self) -> str:
-        """The certificate of the flood."""
-        return f"{self.folder}/sender.pem"
-
-    @property
-    def sender_key(self) -> str:
-        """The key of the flood."""
-        return f"{self.folder}/sender-key.pem"
+def certificates_in(folder: str) -> Certificates:
+    """Those of a lab, which stand in a folder."""
+    names = ("ca", "ca-key", "collector", "collector-key", "sender", "sender-key")
+    return Certificates(folder, *(f"{folder}/{name}.pem" for name in names))
 
 
 StreamDriverCaFile = Annotated[
-    AbsolutePath | None,
-    Field(alias="streamDriver.caFile"),
-    Since(2108),
-    Doc("The CA certificates, a path on rsyslog's host."),
+    AbsolutePath | None, Since(2108), Doc("The CA certificates, a path on rsyslog's host.")
 ]
 StreamDriverCrlFile = Annotated[
     AbsolutePath | None,
-    Field(alias="streamDriver.crlFile"),
     Since(2408),
     Doc("The list of revoked certificates, a path on rsyslog's host."),
 ]
 ExpiredCerts = Annotated[
-    Literal["on", "off", "warn"] | None,
-    Field(alias="streamDriver.permitExpiredCerts"),
-    Doc("Whether expired certificates are accepted."),
+    Literal["on", "off", "warn"] | None, Doc("Whether expired certificates are accepted.")
 ]
 VerifyDepth = Annotated[
     Annotated[int, Field(ge=2, strict=True)] | None,

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from tuner.modules.filter import Filter
 from tuner.modules.text_source import SourceName, TextSource, VariablePath
 from tuner.schema.scalars import FieldName, Name, Switch
-from tuner.schema.section import Doc, OfProfile, RsyslogSection, Section, parameter
+from tuner.schema.section import OfProfile, RsyslogSection, Section, parameter
 
 
 class StreamStep(RsyslogSection):
@@ -30,7 +30,7 @@ class StreamStep(RsyslogSection):
 class ParseStep(StreamStep):
     """The place of the stream's `parse` among the steps; without it parsing comes first."""
 
-    type: Annotated[Literal["parse"], Doc("Where `parse` stands among the steps.")]
+    type: Literal["parse"] = parameter("Where `parse` stands among the steps.", value=...)
 
 
 class VariableStep(StreamStep):
@@ -51,11 +51,10 @@ class SetStep(VariableStep):
     """A variable is set to a text: several sources one after the other, or with `lookup` what a
     table has for that text."""
 
-    type: Annotated[Literal["set"], Doc("A variable is set to a text.")]
-    value: Annotated[
-        Annotated[tuple[TextSource, ...], Field(min_length=1, max_length=50)],
-        Doc("The texts that make the value, one after the other; sources as in documents."),
-    ]
+    type: Literal["set"] = parameter("A variable is set to a text.", value=...)
+    value: Annotated[tuple[TextSource, ...], Field(min_length=1, max_length=50)] = parameter(
+        "The texts that make the value, one after the other; sources as in documents.", value=...
+    )
     lookup: Name | None = parameter(
         "The table of lookup_tables that has the value; what is made of value is its key."
     )
@@ -67,7 +66,9 @@ class SetStep(VariableStep):
 class UnsetStep(VariableStep):
     """A variable is removed, with all that is below it."""
 
-    type: Annotated[Literal["unset"], Doc("A variable is removed, with all that is below it.")]
+    type: Literal["unset"] = parameter(
+        "A variable is removed, with all that is below it.", value=...
+    )
 
 
 class CsvParse(Section):
@@ -78,13 +79,11 @@ class CsvParse(Section):
     is no delimiter.
     """
 
-    format: Annotated[Literal["csv"], Doc("csv: values by place.")]
+    format: Literal["csv"] = parameter("csv: values by place.", value=...)
     # Columns cost time by their position: the expression for the last one passes all others.
-    columns: Annotated[
-        tuple[SourceName, ...],
-        Field(min_length=1, max_length=64),
-        Doc("The names of the values of a CSV line, in order."),
-    ]
+    columns: Annotated[tuple[SourceName, ...], Field(min_length=1, max_length=64)] = parameter(
+        "The names of the values of a CSV line, in order.", value=...
+    )
     delimiter: Literal[",", ";", "|"] = parameter(
         "What separates the values of a CSV line.", value=","
     )
@@ -99,7 +98,7 @@ class KvParse(Section):
     Of a key that comes twice, the last value counts; keys inside quotes do not count.
     """
 
-    format: Annotated[Literal["kv"], Doc("kv: key=value pairs.")]
+    format: Literal["kv"] = parameter("kv: key=value pairs.", value=...)
     separator: Literal[" ", ",", ";", "|"] = parameter(
         "What separates one pair from the next.", value=" "
     )

@@ -22,18 +22,13 @@ KeepAlive = Annotated[
 ]
 KeepAliveTime = Annotated[
     NonNegative | None,
-    Field(alias="keepAlive.time"),
     Doc("Seconds of silence before the first keep-alive; 0 means the system's default."),
 ]
 KeepAliveInterval = Annotated[
-    NonNegative | None,
-    Field(alias="keepAlive.interval"),
-    Doc("Seconds between keep-alives; 0 means the system's default."),
+    NonNegative | None, Doc("Seconds between keep-alives; 0 means the system's default.")
 ]
 KeepAliveProbes = Annotated[
-    NonNegative | None,
-    Field(alias="keepAlive.probes"),
-    Doc("How many keep-alives may go unanswered; 0 means the system's default."),
+    NonNegative | None, Doc("How many keep-alives may go unanswered; 0 means the system's default.")
 ]
 
 Delimiter = Annotated[int, Field(ge=-1, le=255, strict=True)]
@@ -56,7 +51,6 @@ MultiLine = Annotated[
 ]
 FramingRegex = Annotated[
     RegexLine | None,
-    Field(alias="framing.delimiter.regex"),
     Doc(
         "The POSIX expression of a line that begins a message; what comes before it belongs to the "
         "message before.",
@@ -85,21 +79,19 @@ class Tcp(Listener, KeepsAlive):
         "One more character, by its number, that ends a message; -1 means none."
     )
     framing_fix_cisco_asa: Switch | None = parameter(
-        "Whether a blank that Cisco ASA devices send after each line end is left out.",
-        alias="framingFix.cisco.asa",
+        "Whether a blank that Cisco ASA devices send after each line end is left out."
     )
     notify_on_connection_close: Switch | None = parameter(
         "Whether rsyslog logs each connection that closes."
     )
     rate_limit_interval: RateInterval = None
     rate_limit_burst: RateBurst = None
-    rate_limit_name: NamedLimit = parameter(since=2602, alias="rateLimit.name")
+    rate_limit_name: NamedLimit = parameter(since=2602)
     multi_line: MultiLine = None
     framing_delimiter_regex: FramingRegex = None
     compression_mode: Literal["none", "single", "stream:always"] | None = parameter(
         "Whether and how incoming messages are compressed.",
         "It must match senders that compress their stream, or their events arrive as garbage.",
-        alias="compression.mode",
     )
     default_tz: DefaultZone = None
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from tuner.schema.scalars import FIELD_NAME, RegexText
-from tuner.schema.section import Doc, Section, parameter
+from tuner.schema.section import Section, parameter
 
 PropertyName = Literal[
     "msg", "rawmsg", "rawmsg-after-pri", "hostname", "fromhost", "fromhost-ip", "inputname",
@@ -78,25 +78,23 @@ class TextPiece(Section):
     """A piece of a text between delimiters, as rsyslog's field() counts them; empty where there
     are fewer pieces."""
 
-    delimiter: Annotated[
-        Annotated[str, Field(pattern=r"^[ -\[\]-~]$")],
-        Doc("The one character between two pieces."),
-    ]
-    number: Annotated[
-        Annotated[int, Field(ge=1, le=250, strict=True)], Doc("Which piece; they count from 1.")
-    ]
+    delimiter: Annotated[str, Field(pattern=r"^[ -\[\]-~]$")] = parameter(
+        "The one character between two pieces.", value=...
+    )
+    number: Annotated[int, Field(ge=1, le=250, strict=True)] = parameter(
+        "Which piece; they count from 1.", value=...
+    )
 
 
 class TextMatch(Section):
     """What a POSIX extended regular expression finds in a text, or one of its groups."""
 
-    expression: Annotated[
-        RegexText,
-        Doc(
-            "The POSIX extended regular expression.",
-            traps=("It reads bytes: . is one byte of a character.", "Slow, for every event."),
-        ),
-    ]
+    expression: RegexText = parameter(
+        "The POSIX extended regular expression.",
+        "It reads bytes: . is one byte of a character.",
+        "Slow, for every event.",
+        value=...,
+    )
     submatch: Annotated[int, Field(ge=0, le=9, strict=True)] = parameter(
         "Which group of the expression the field holds; 0 is all that matches.", value=0
     )

@@ -33,6 +33,11 @@ class PlacedQueue:
         """The queue with every default worked out."""
         return resolve(self.written, self.place)
 
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The parameters that the profile writes of it."""
+        return () if self.written is None else tuple(key for key, _ in self.written.parameters)
+
     @property
     def label(self) -> str:
         """What to call it in a message."""

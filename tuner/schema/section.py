@@ -8,12 +8,12 @@ constructed: to call its class would build it by itself too, beside the section 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
@@ -64,10 +64,38 @@ class Section(BuiltWhenUsed):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True)
 
 
+# What rsyslog writes before the dot of a parameter.
+_BEFORE_DOTS = (
+    "action", "action.errorfile", "action.ratelimit", "batch", "compatibility.configformat",
+    "compatibility.defaults", "compress", "compression", "compression.stream", "compression.zstd",
+    "conn", "embeddedIpv4", "endmsg", "framing.delimiter", "framingFix.cisco", "internalmsg",
+    "ipv4", "ipv6", "keepAlive", "local", "log", "log.file", "minDequeueBatchSize", "net",
+    "oversizemsg", "oversizemsg.input", "parser", "partitions", "pool", "push", "push.batch",
+    "push.label", "push.timeout", "rateLimit", "ratelimit", "retry", "reverselookup.cache.ttl",
+    "rotation", "senders", "shutdown.queue", "starvationProtection", "startmsg", "streamDriver",
+    "sysSock", "systemd", "tls", "udp",
+)  # fmt: skip
+_BY_ATTRIBUTE = {
+    re.sub("([A-Z])", r"_\1", start).lower().replace(".", "_"): start for start in _BEFORE_DOTS
+}
+_CAPITALS = frozenset({"cr", "dns", "fqdn", "lf", "pid", "san", "sni", "tx", "tz"})
+
+
+def spelled_by_rsyslog(attribute: str) -> str:
+    """The key of an attribute: `keepAlive.time` for keep_alive_time.  Others are their aliases."""
+    words = attribute.split("_")
+    for end in range(len(words) - 1, 0, -1):
+        start = _BY_ATTRIBUTE.get("_".join(words[:end]))
+        if start is not None:
+            return f"{start}.{spelled_by_rsyslog('_'.join(words[end:]))}"
+    first, *others = words
+    return first + "".join(word.upper() if word in _CAPITALS else word.title() for word in others)
+
+
 class RsyslogSection(BuiltWhenUsed):
     """A section whose keys are spelled as rsyslog spells them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=spelled_by_rsyslog)
 
 
 @dataclass(frozen=True)
@@ -134,8 +162,8 @@ def parameter(
     of_module: bool = False,
     alias: str | None = None,
 ) -> Any:
-    """A field of a section: `value` where a profile does not set it, and what `Doc`, `Since` and
-    `OfModule` say of it.  A field that every profile must set is Annotated with them instead."""
+    """A field of a section: `value` where a profile does not set it, `...` where it must, and what
+    `Doc`, `Since` and `OfModule` say of it."""
     info: Any = Field(value, alias=alias) if alias else Field(value)
     if does:
         info.metadata.append(Doc(does, default, traps))

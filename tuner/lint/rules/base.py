@@ -7,14 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tuner.engines.refusals import name_refusal
-from tuner.lint.sections import (
-    CheckedBase,
-    Placed,
-    Remark,
-    engine_actions,
-    for_each,
-    objects_of,
-)
+from tuner.lint.sections import CheckedBase, Placed, Remark, engine_actions, objects_of
 from tuner.modules.omelasticsearch import DEFAULT_INDEX, refuses_type, sends_type
 from tuner.rule import Complaint, advice, all_lost, loss
 from tuner.script.script import (
@@ -37,8 +30,7 @@ if TYPE_CHECKING:
     from tuner.script.legacy import WithoutEffect
 
 
-@loss("RT408")
-@for_each(engine_actions, "searchType")
+@loss("RT408").for_each(engine_actions, "searchType")
 def refused_type(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
     """Bulks that the engine refuses for their `_type`."""
     release = base.release
@@ -54,8 +46,7 @@ def refused_type(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
         )
 
 
-@loss("RT409")
-@for_each(engine_actions, "bulkmode")
+@loss("RT409").for_each(engine_actions, "bulkmode")
 def single_requests(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
     """A request for each event."""
     mode = action.get("bulkmode")
@@ -67,8 +58,7 @@ def single_requests(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
         )
 
 
-@all_lost("RT410")
-@for_each(engine_actions, "searchIndex")
+@all_lost("RT410").for_each(engine_actions, "searchIndex")
 def refused_name(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
     """Names that the engine refuses whatever the event."""
     name = _static_name(action)
@@ -81,8 +71,7 @@ def refused_name(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
         )
 
 
-@loss("RT419")
-@for_each(engine_actions, "searchIndex")
+@loss("RT419").for_each(engine_actions, "searchIndex")
 def literal_name(action: ScriptObject, _: CheckedBase) -> Iterator[str]:
     """Names that were meant as templates, and are taken as they are."""
     name = _static_name(action)
@@ -157,8 +146,7 @@ def _plainest_text(piece: TemplatePiece) -> str:
     return text.lower() if case == "lower" else text.upper() if case == "upper" else text
 
 
-@loss("RT411")
-@for_each(engine_actions, "searchIndex")
+@loss("RT411").for_each(engine_actions, "searchIndex")
 def name_of_events(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
     """Names that some events make such that the engine refuses them."""
     pieces = _index_pieces(action, base)
@@ -189,8 +177,7 @@ def _unfit(pieces: tuple[TemplatePiece, ...], names: frozenset[str]) -> list[str
     return list(dict.fromkeys(unfit))
 
 
-@all_lost("RT412")
-@for_each(engine_actions, "template")
+@all_lost("RT412").for_each(engine_actions, "template")
 def no_json(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
     """Templates of which no event is a JSON object."""
     name = action.text("template") or ""
@@ -219,8 +206,7 @@ _SHARED = frozenset(
 )  # fmt: skip
 
 
-@loss("RT414")
-@for_each(engine_actions, "bulkid")
+@loss("RT414").for_each(engine_actions, "bulkid")
 def same_ids(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
     """Ids that several events share."""
     bulk_id = action.text("bulkid")
@@ -265,8 +251,7 @@ def directives_for_nothing(base: CheckedBase) -> Iterator[Remark]:
         yield Remark(first.origin, f"{fact} to nothing: {why}: {way}")
 
 
-@advice("RT416")
-@for_each(objects_of("input", "imfile"), "file")
+@advice("RT416").for_each(objects_of("input", "imfile"), "file")
 def cut_in_place(source: ScriptObject, _: CheckedBase) -> Iterator[str]:
     """imfile without reopenOnTruncate; who rotates the file no configuration of rsyslog says."""
     reopens = source.get("reopenOnTruncate")
@@ -277,8 +262,7 @@ def cut_in_place(source: ScriptObject, _: CheckedBase) -> Iterator[str]:
         )
 
 
-@loss("RT417")
-@for_each(objects_of("action", "omhttp"), "httpIgnorableCodes")
+@loss("RT417").for_each(objects_of("action", "omhttp"), "httpIgnorableCodes")
 def ignored_refusals(action: ScriptObject, _: CheckedBase) -> Iterator[str]:
     """Statuses that omhttp takes for a success; 409 says that the event is there already."""
     ignorable = action.get("httpIgnorableCodes")
@@ -313,8 +297,7 @@ def _sources(base: CheckedBase) -> Iterator[Placed[ScriptObject]]:
     return (((name,), item) for name, item in objects if item.kind in {"input", "module"})
 
 
-@loss("RT420")
-@for_each(_sources)
+@loss("RT420").for_each(_sources)
 def closed_input(source: ScriptObject, base: CheckedBase) -> Iterator[Complaint]:
     """Inputs whose limit is not defined, or is one of outputs; the file that includes a drop-in may
     define it."""

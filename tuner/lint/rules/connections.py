@@ -6,14 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from tuner.lint.sections import (
-    Placed,
-    engine_outputs,
-    for_each,
-    inputs,
-    outputs,
-    outputs_of,
-)
+from tuner.lint.sections import Placed, engine_outputs, inputs, outputs, outputs_of
 from tuner.modules.input import Input
 from tuner.modules.omelasticsearch import ASKS_AT_START, OmelasticsearchOutput
 from tuner.modules.omhttp import OmhttpOutput
@@ -98,8 +91,7 @@ def _links(profile: Profile) -> Iterator[Placed[_Link]]:
             yield place, _Link(section, _TLS[section.type], written)
 
 
-@error("RT227")
-@for_each(_links)
+@error("RT227").for_each(_links)
 def _in_the_clear(link: _Link, _: Profile) -> Iterator[Complaint]:
     on, peers, driver = link.keys.on, link.keys.peers, link.keys.driver
     chosen = link.written.get(driver, "ptcp")
@@ -121,8 +113,7 @@ def _in_the_clear(link: _Link, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@error("RT228")
-@for_each(_links)
+@error("RT228").for_each(_links)
 def _no_certificates(link: _Link, _: Profile) -> Iterator[Complaint]:
     keys = link.keys
     pair = [name for name in (keys.certificate, keys.key) if name not in link.written]
@@ -140,8 +131,7 @@ def _no_certificates(link: _Link, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@error("RT229")
-@for_each(_links)
+@error("RT229").for_each(_links)
 def _peers_and_mode(link: _Link, _: Profile) -> Iterator[Complaint]:
     """Seen on 8.2302: rsyslogd does not even listen if peers are named and the mode does not check
     names."""
@@ -160,8 +150,7 @@ def _peers_and_mode(link: _Link, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@warning("RT230")
-@for_each(_links)
+@warning("RT230").for_each(_links)
 def _anybody(link: _Link, _: Profile) -> Iterator[Complaint]:
     if link.is_encrypted and link.mode == "anon":
         who = "answers at that address gets the events"
@@ -205,8 +194,7 @@ def _servers(output: OmelasticsearchOutput | OmhttpOutput) -> tuple[str, Sequenc
     return "servers", output.servers
 
 
-@error("RT204")
-@for_each(_http_outputs)
+@error("RT204").for_each(_http_outputs)
 def _password_in_the_clear(
     output: OmelasticsearchOutput | OmhttpOutput, profile: Profile
 ) -> Iterator[Complaint]:
@@ -222,8 +210,7 @@ def _password_in_the_clear(
             )
 
 
-@warning("RT217")
-@for_each(_http_outputs)
+@warning("RT217").for_each(_http_outputs)
 def _no_port(output: OmelasticsearchOutput | OmhttpOutput, _: Profile) -> Iterator[Complaint]:
     scheme, usual, taken = "https", 443, 9200
     if isinstance(output, OmhttpOutput):
@@ -241,24 +228,21 @@ def _no_port(output: OmelasticsearchOutput | OmhttpOutput, _: Profile) -> Iterat
             )
 
 
-@warning("RT205")
-@for_each(_http_outputs, "tls")
+@warning("RT205").for_each(_http_outputs, "tls")
 def _tls_unused(output: OmelasticsearchOutput | OmhttpOutput, _: Profile) -> Iterator[str]:
     _key, servers = _servers(output)
     if output.tls is not None and all(server.startswith("http:") for server in servers):
         yield "tls has no effect with http servers: write https, or remove tls"
 
 
-@error("RT206")
-@for_each(_http_outputs, "tls")
+@error("RT206").for_each(_http_outputs, "tls")
 def _half_a_certificate(output: OmelasticsearchOutput | OmhttpOutput, _: Profile) -> Iterator[str]:
     tls = output.tls
     if tls is not None and (tls.mycert is None) != (tls.myprivkey is None):
         yield "a client certificate needs both tls.mycert and tls.myprivkey"
 
 
-@warning("RT213")
-@for_each(engine_outputs, "indexTimeout")
+@warning("RT213").for_each(engine_outputs, "indexTimeout")
 def _waits_for_ever(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     came = since(OmelasticsearchOutput.model_fields["index_timeout"])
     if output.index_timeout == 0 and profile.release.rsyslog_number >= came:
@@ -289,8 +273,7 @@ def of_each_item(output: OmelasticsearchOutput, key: str) -> frozenset[str]:
     return frozenset({"*", "items", "items.*", f"items.*.{key}", *of_operation})
 
 
-@error("RT210")
-@for_each(engine_outputs)
+@error("RT210").for_each(engine_outputs)
 def _filter_path(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
     entries = set(output.filter_path or ())
     status = of_each_item(output, "status")

@@ -15,14 +15,7 @@ from collections.abc import Iterator
 
 from tuner.lint.rules.connections import of_each_item, remote_servers
 from tuner.lint.rules.disk import spools
-from tuner.lint.sections import (
-    Placed,
-    action_queues,
-    engine_outputs,
-    every_queue,
-    for_each,
-    where_durable,
-)
+from tuner.lint.sections import Placed, action_queues, engine_outputs, every_queue, where_durable
 from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Around
@@ -41,8 +34,7 @@ _HASTY_MS = 1000
 _LEAST = 100
 
 
-@loss("RT113")
-@for_each(where_durable(every_queue))
+@loss("RT113").for_each(where_durable(every_queue))
 def _impatient_enqueue(queue: PlacedQueue, profile: Profile) -> Iterator[Complaint]:
     """A full queue that makes the threads of imuxsock wait can stop the whole machine: that is for
     its administrator to decide."""
@@ -75,8 +67,7 @@ def _fills_up(queue: PlacedQueue) -> bool:
     return not queue.is_direct and (unslowed or resolved.filename is not None)
 
 
-@error("RT114")
-@for_each(every_queue)
+@error("RT114").for_each(every_queue)
 def _discards(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     severity = queue.resolved.discard_severity
     if severity is not None and severity < 8:
@@ -88,8 +79,7 @@ def _discards(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@loss("RT115")
-@for_each(where_durable(every_queue))
+@loss("RT115").for_each(where_durable(every_queue))
 def _hasty_shutdown(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     timeout = queue.resolved.timeout_shutdown or 0
     saves = queue.resolved.is_on_disk or queue.resolved.save_on_shutdown
@@ -105,8 +95,7 @@ def _hasty_shutdown(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@error("RT123")
-@for_each(every_queue)
+@error("RT123").for_each(every_queue)
 def _samples(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     interval = queue.resolved.sampling_interval or 0
     if interval > 1:
@@ -118,8 +107,7 @@ def _samples(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@loss("RT124")
-@for_each(every_queue)
+@loss("RT124").for_each(every_queue)
 def _never_works(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     """queue.c: without dequeueTimeEnd, or with 25, a queue works all day."""
     begin, end = queue.resolved.dequeue_time_begin, queue.resolved.dequeue_time_end
@@ -136,8 +124,7 @@ def _never_works(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@warning("RT125")
-@for_each(action_queues, "takeFlowCtlFromMsg")
+@warning("RT125").for_each(action_queues, "takeFlowCtlFromMsg")
 def _waits_for_itself(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     if queue.resolved.take_flow_ctl_from_msg:
         yield (
@@ -146,8 +133,7 @@ def _waits_for_itself(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-@error("RT126")
-@for_each(action_queues, "size")
+@error("RT126").for_each(action_queues, "size")
 def _tiny(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     if not queue.is_direct and queue.size < _LEAST:
         yield (
@@ -162,8 +148,7 @@ _NAMES = frozenset(
 )  # fmt: skip
 
 
-@loss("RT240")
-@for_each(where_durable(engine_outputs), "retryfailures")
+@loss("RT240").for_each(where_durable(engine_outputs), "retryfailures")
 def _refusals_lost(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.retryfailures is None and remote_servers(output):
         yield (
@@ -174,8 +159,7 @@ def _refusals_lost(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@error("RT241")
-@for_each(engine_outputs, "filter_path")
+@error("RT241").for_each(engine_outputs, "filter_path")
 def _reasons_filtered(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     entries = set(output.filter_path or ())
     reasons = of_each_item(output, "error")
@@ -186,8 +170,7 @@ def _reasons_filtered(output: OmelasticsearchOutput, _: Profile) -> Iterator[str
         )
 
 
-@error("RT242")
-@for_each(engine_outputs, "writeoperation")
+@error("RT242").for_each(engine_outputs, "writeoperation")
 def _overwrites(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.writeoperation == "index" and output.creates:
         cause = "retryfailures" if output.retryfailures is not None else "a data stream"
@@ -197,15 +180,13 @@ def _overwrites(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@error("RT243")
-@for_each(engine_outputs, "apikey")
+@error("RT243").for_each(engine_outputs, "apikey")
 def _two_credentials(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.auth is not None and output.apikey is not None:
         yield ("rsyslog refuses an API key beside uid and pwd: remove one of apikey and auth")
 
 
-@warning("RT244")
-@for_each(engine_outputs, "tls")
+@warning("RT244").for_each(engine_outputs, "tls")
 def _trusts_anyone(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.tls is not None and (output.tls.allowunsignedcerts or output.tls.skipverifyhost):
         yield (
@@ -214,8 +195,7 @@ def _trusts_anyone(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@error("RT246")
-@for_each(engine_outputs, "pipelineName")
+@error("RT246").for_each(engine_outputs, "pipelineName")
 def _unknown_property(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.dyn_pipeline_name and output.pipeline_name not in {None, *_NAMES}:
         yield (
@@ -231,8 +211,7 @@ def _without_failover(profile: Profile) -> Iterator[Placed[int]]:
             yield ("outputs", number), number
 
 
-@loss("RT208")
-@for_each(_without_failover)
+@loss("RT208").for_each(_without_failover)
 def _gives_up(number: int, profile: Profile) -> Iterator[Complaint]:
     if profile.outputs[number].action_resume_retry_count == 0:
         cure = Cure(-1, "events are lost as soon as the target is down")
@@ -245,8 +224,7 @@ def _gives_up(number: int, profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@loss("RT209")
-@for_each(where_durable(_without_failover))
+@loss("RT209").for_each(where_durable(_without_failover))
 def _gives_up_later(number: int, profile: Profile) -> Iterator[Complaint]:
     count = profile.outputs[number].action_resume_retry_count
     if count > 0:

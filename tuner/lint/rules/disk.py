@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.sections import every_queue, for_each, queues_with_files, where_durable
+from tuner.lint.sections import every_queue, queues_with_files, where_durable
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imtcp import ImtcpInput
@@ -25,8 +25,7 @@ def spools(queue: PlacedQueue) -> bool:
     return queue.resolved.is_disk_assisted and mark <= queue.size - queue.workers * queue.batch
 
 
-@warning("RT117")
-@for_each(queues_with_files, "maxDiskSpace")
+@warning("RT117").for_each(queues_with_files, "maxDiskSpace")
 def _fills_the_disk(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     if size_bytes((queue.resolved.max_disk_space or "0").lower()) == 0:
         yield (
@@ -56,8 +55,7 @@ def _is_slowed(source: Input) -> bool:
     return source.flow_control not in {False, "none", "full"}
 
 
-@advice("RT119")
-@for_each(queues_with_files, "highWatermark")
+@advice("RT119").for_each(queues_with_files, "highWatermark")
 def _early_to_disk(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     mark, least = queue.resolved.high_watermark or 0, queue.size // 100 * 60
     if queue.resolved.is_disk_assisted and 2 <= mark < least:
@@ -67,8 +65,7 @@ def _early_to_disk(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-@advice("RT120")
-@for_each(queues_with_files, "workerThreads")
+@advice("RT120").for_each(queues_with_files, "workerThreads")
 def _one_worker(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     if queue.resolved.type is QueueType.DISK and queue.workers > 1:
         yield (
@@ -77,8 +74,7 @@ def _one_worker(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-@loss("RT121")
-@for_each(where_durable(queues_with_files))
+@loss("RT121").for_each(where_durable(queues_with_files))
 def _place_unknown(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     if queue.resolved.is_on_disk and not queue.resolved.checkpoint_interval:
         old = queue.resolved.type is QueueType.DISK
@@ -87,15 +83,11 @@ def _place_unknown(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
             ("checkpointInterval",),
             f"after a crash, events since the last new queue file {become}, which the durable "
             "tier forbids: set it to 1000, so that it is about 1000 events",
-            Cure(
-                1000,
-                f"all events since the last new queue file {become} when rsyslogd crashes",
-            ),
+            Cure(1000, f"all events since the last new queue file {become} when rsyslogd crashes"),
         )
 
 
-@loss("RT134")
-@for_each(every_queue)
+@loss("RT134").for_each(every_queue)
 def _never_on_disk(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     """One worker with a full batch is enough; whether all have one depends on the traffic."""
     mark, held = queue.resolved.high_watermark or 0, queue.workers * queue.batch
@@ -118,8 +110,7 @@ def _never_on_disk(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     )
 
 
-@error("RT109")
-@for_each(every_queue)
+@error("RT109").for_each(every_queue)
 def _disk_files(queue: PlacedQueue, profile: Profile) -> Iterator[Complaint]:
     resolved = queue.resolved
     if resolved.filename is None and resolved.type in DISK_TYPES:
@@ -160,8 +151,7 @@ def _same_files(profile: Profile) -> Iterator[Complaint]:
             files_in_use.add(files)
 
 
-@error("RT127")
-@for_each(queues_with_files)
+@error("RT127").for_each(queues_with_files)
 def _layout_without_effect(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     resolved, layout = queue.resolved, queue.resolved.disk_queue_type
     of_assisted = {
@@ -197,8 +187,7 @@ def _layout_without_effect(queue: PlacedQueue, _: Profile) -> Iterator[Complaint
         )
 
 
-@warning("RT128")
-@for_each(queues_with_files, "diskQueueType")
+@warning("RT128").for_each(queues_with_files, "diskQueueType")
 def _lost_in_a_downgrade(queue: PlacedQueue, profile: Profile) -> Iterator[str]:
     is_new = profile.release.rsyslog_number >= SEGMENTED_SINCE
     if is_new and queue.resolved.is_disk_assisted and queue.resolved.disk_queue_type is None:

@@ -8,7 +8,7 @@ from itertools import combinations
 from tuner.engines.index import MappingStyle
 from tuner.errors import KeyPath
 from tuner.lint.rules.streams import gives_json, steps_of, variable_fault
-from tuner.lint.sections import Placed, engine_outputs, for_each
+from tuner.lint.sections import Placed, engine_outputs
 from tuner.modules.field import DocumentField, FieldType, Preset, merges
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -106,8 +106,7 @@ def _columns_twice(profile: Profile) -> Iterator[Complaint]:
                 yield Complaint((*path, "columns", i), f"two columns are called {name}: rename one")
 
 
-@error("RT304")
-@for_each(_documents)
+@error("RT304").for_each(_documents)
 def _names_twice(fields: tuple[DocumentField, ...], _: Profile) -> Iterator[Complaint]:
     for (_i, first), (j, second) in combinations(enumerate(fields), 2):
         if first.name == second.name:
@@ -117,8 +116,7 @@ def _names_twice(fields: tuple[DocumentField, ...], _: Profile) -> Iterator[Comp
             yield Complaint((j, "name"), message)
 
 
-@error("RT305")
-@for_each(_documents)
+@error("RT305").for_each(_documents)
 def _leaf_and_object(fields: tuple[DocumentField, ...], _: Profile) -> Iterator[Complaint]:
     names = {field.name for field in fields}
     for i, field in enumerate(fields):
@@ -129,8 +127,7 @@ def _leaf_and_object(fields: tuple[DocumentField, ...], _: Profile) -> Iterator[
             )
 
 
-@error("RT306")
-@for_each(engine_outputs)
+@error("RT306").for_each(engine_outputs)
 def _dates(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
     for i, field in enumerate(fields_of(output)):
         path = ("document", i, "type")
@@ -180,8 +177,7 @@ def _too_new(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@error("RT312")
-@for_each(_documents)
+@error("RT312").for_each(_documents)
 def _nothing_left(fields: tuple[DocumentField, ...], _: Profile) -> Iterator[Complaint]:
     filled = {start for field in fields if field.on_empty != "skip" for start in _objects(field)}
     for i, field in enumerate(fields):
@@ -201,12 +197,11 @@ def _objects(field: DocumentField) -> Iterator[str]:
         yield from (".".join(parts[:end]) for end in range(len(parts)))
 
 
-@warning("RT313")
-@for_each(engine_outputs, "document")
+@warning("RT313").for_each(engine_outputs, "document")
 def _nothing_searched(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     paths = [field.json_path for field in fields_of(output)]
     if paths == [EVERYTHING] and output.index.mapping is MappingStyle.EXPLICIT:
         yield (
-            "no event can be searched for: name the members that are searched as fields, for_each "
+            "no event can be searched for: name the members that are searched as fields, each "
             "with its uses, or set index.mapping to dynamic"
         )

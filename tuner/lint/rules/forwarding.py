@@ -6,14 +6,14 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from tuner.lint.sections import Placed, for_each, outputs_of, where_durable
+from tuner.lint.sections import Placed, outputs_of, where_durable
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.input import Input, Listener
 from tuner.modules.omfwd import OmfwdOutput
 from tuner.modules.omhttp import PACKAGED, OmhttpOutput
 from tuner.modules.omkafka import OmkafkaOutput
 from tuner.modules.omrelp import OmrelpOutput
-from tuner.profile.model import Profile, Tier
+from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue, ports_of, working_queue
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
 
@@ -26,8 +26,7 @@ def _forwards(profile: Profile) -> Iterator[Placed[OmfwdOutput | OmrelpOutput]]:
     yield from outputs_of(OmrelpOutput)(profile)
 
 
-@error("RT272")
-@for_each(_forwards, "target")
+@error("RT272").for_each(_forwards, "target")
 def _comes_back(output: OmfwdOutput | OmrelpOutput, profile: Profile) -> Iterator[str]:
     for source in profile.inputs:
         meets = _speaks(output, source) and output.port in ports_of(profile, source)
@@ -57,8 +56,49 @@ def _is_own(target: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-@loss("RT298")
-@for_each(where_durable(outputs_of(OmkafkaOutput)))
+@loss("RT270").for_each(where_durable(outputs_of(OmfwdOutput)), "protocol")
+def _unacknowledged(output: OmfwdOutput, _: Profile) -> Iterator[str]:
+    """Seen on 8.2302: a receiver that hung for half a second and died took 5,000 events of TCP with
+    it, with resendLastMSGOnReconnect too; over RELP, none."""
+    lost = "when the connection breaks, what is in flight is lost without a trace"
+    if output.protocol == "udp":
+        lost = "what the network or the receiver drops is lost without a trace"
+    yield (
+        f"events over {output.protocol.upper()} are not acknowledged: {lost}, which the durable "
+        "tier forbids; use omrelp where the receiver speaks it, or guardrails.tier relaxed"
+    )
+
+
+@loss("RT271").for_each(outputs_of(OmfwdOutput), "rateLimit.interval")
+def _limited(output: OmfwdOutput, _: Profile) -> Iterator[str]:
+    if output.rate_limit_interval:
+        yield (
+            f"what exceeds {output.rate_limit_burst or 200} events in "
+            f"{output.rate_limit_interval} s is dropped: remove it, or raise rateLimit.burst"
+        )
+
+
+# librelp's default window, how often it is acknowledged, and above which size that no longer shows.
+_RELP_WINDOW = 128
+_WINDOWS_PER_SECOND = 5
+_WIDE_WINDOW = 1000
+
+
+@advice("RT277").for_each(outputs_of(OmrelpOutput), "windowSize")
+def _small_window(output: OmrelpOutput, profile: Profile) -> Iterator[str]:
+    """Seen over loopback with 8.2302, events a second by windowSize: 128: 660, 300: 1,440, 1000:
+    21,600, 5000: 135,000.  It looks as if a full window waits for the kernel's delayed
+    acknowledgement of small segments."""
+    window, rate = output.window_size or _RELP_WINDOW, profile.workload.rate
+    if window < _WIDE_WINDOW and (rate == "max" or rate > window * _WINDOWS_PER_SECOND):
+        yield (
+            f"a window of {window} events carries about {window * _WINDOWS_PER_SECOND} events "
+            "a second, whatever the network can do: use 5000; as many may arrive twice when "
+            "the connection breaks, and are lost when this host does"
+        )
+
+
+@loss("RT298").for_each(where_durable(outputs_of(OmkafkaOutput)))
 def _not_sent_again(output: OmkafkaOutput, _: Profile) -> Iterator[Complaint]:
     if not output.resubmit_on_failure:
         yield Complaint(
@@ -69,8 +109,7 @@ def _not_sent_again(output: OmkafkaOutput, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@warning("RT274")
-@for_each(outputs_of(OmfwdOutput), "TCP_Framing")
+@warning("RT274").for_each(outputs_of(OmfwdOutput), "TCP_Framing")
 def _many_lines(output: OmfwdOutput, profile: Profile) -> Iterator[str]:
     """imfile escapes line ends in events of several lines unless escapeLF is off."""
     files = [source for source in profile.inputs if isinstance(source, ImfileInput)]
@@ -82,8 +121,7 @@ def _many_lines(output: OmfwdOutput, profile: Profile) -> Iterator[str]:
         )
 
 
-@error("RT275")
-@for_each(outputs_of(OmfwdOutput), "target")
+@error("RT275").for_each(outputs_of(OmfwdOutput), "target")
 def _several_targets(output: OmfwdOutput, profile: Profile) -> Iterator[str]:
     release = profile.release
     if isinstance(output.target, str | None):
@@ -102,8 +140,7 @@ _OF_JSON = frozenset({"jsonarray", "kafkarest"})
 _BATCH = 100
 
 
-@error("RT290")
-@for_each(outputs_of(OmhttpOutput), "document")
+@error("RT290").for_each(outputs_of(OmhttpOutput), "document")
 def _no_json(output: OmhttpOutput, _: Profile) -> Iterator[str]:
     if output.batch_format in _OF_JSON and output.document is None:
         yield (
@@ -111,10 +148,9 @@ def _no_json(output: OmhttpOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@loss("RT291")
-@for_each(outputs_of(OmhttpOutput), "errorfile")
-def _lost_on_refusal(output: OmhttpOutput, profile: Profile) -> Iterator[str]:
-    if profile.guardrails.tier is Tier.DURABLE and output.errorfile is None:
+@loss("RT291").for_each(where_durable(outputs_of(OmhttpOutput)), "errorfile")
+def _lost_on_refusal(output: OmhttpOutput, _: Profile) -> Iterator[str]:
+    if output.errorfile is None:
         yield (
             "a batch that the server, or a proxy before it, answers with 3xx or 4xx (429 left "
             "aside) is dropped: set errorfile, which then holds what was dropped, and "
@@ -149,13 +185,12 @@ def _sent_in_parts(profile: Profile) -> Iterator[Complaint]:
         elif output.dynrestpath is not None:
             yield Complaint(
                 ("outputs", number, "dynrestpath"),
-                f"the events of a batch go to several paths, for_each a request: {again}; only "
+                f"the events of a batch go to several paths, each a request: {again}; only "
                 "queue.dequeueBatchSize: 1 prevents it",
             )
 
 
-@loss("RT293")
-@for_each(outputs_of(OmhttpOutput), "retry.ruleset")
+@loss("RT293").for_each(outputs_of(OmhttpOutput), "retry.ruleset")
 def _retried_elsewhere(output: OmhttpOutput, _: Profile) -> Iterator[str]:
     if not output.retry or output.retry_ruleset is None:
         return
@@ -167,8 +202,7 @@ def _retried_elsewhere(output: OmhttpOutput, _: Profile) -> Iterator[str]:
     )
 
 
-@advice("RT295")
-@for_each(outputs_of(OmhttpOutput), "type")
+@advice("RT295").for_each(outputs_of(OmhttpOutput), "type")
 def _not_packaged(_: OmhttpOutput, profile: Profile) -> Iterator[str]:
     if profile.release.rsyslog_number < PACKAGED:
         yield (
@@ -178,8 +212,7 @@ def _not_packaged(_: OmhttpOutput, profile: Profile) -> Iterator[str]:
         )
 
 
-@loss("RT296")
-@for_each(outputs_of(OmhttpOutput), "labels")
+@loss("RT296").for_each(outputs_of(OmhttpOutput), "labels")
 def _no_label(output: OmhttpOutput, _: Profile) -> Iterator[str]:
     if output.labels is not None and not any(label.constant for label in output.labels):
         yield (
@@ -188,10 +221,9 @@ def _no_label(output: OmhttpOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@loss("RT297")
-@for_each(outputs_of(OmhttpOutput), "httpignorablecodes")
-def _ignored(output: OmhttpOutput, profile: Profile) -> Iterator[str]:
-    if profile.guardrails.tier is Tier.DURABLE and output.httpignorablecodes is not None:
+@loss("RT297").for_each(where_durable(outputs_of(OmhttpOutput)), "httpignorablecodes")
+def _ignored(output: OmhttpOutput, _: Profile) -> Iterator[str]:
+    if output.httpignorablecodes is not None:
         yield (
             "what is answered so is lost without a trace: remove it; errorfile holds what was "
             "dropped"

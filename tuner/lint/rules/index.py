@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from tuner.engines.index import Index, Lifecycle, MappingStyle, Rotate
+from tuner.engines.index_settings import IndexSettings
 from tuner.engines.node import NODE_SETTINGS
 from tuner.engines.release import Engine, Release
 from tuner.engines.settings import CODECS, COLUMNAR, MODES, TIMED, Setting, unknown_to
 from tuner.errors import KeyPath
-from tuner.lint.sections import engine_outputs, for_each
+from tuner.lint.sections import engine_outputs, index_settings
 from tuner.modules.field import FieldType, Use, is_json, merges
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import TIMESTAMP, fields_of, has_keyword, is_timed
@@ -44,27 +45,24 @@ def _unknown_settings(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(path, message)
 
 
-@error("RT320")
-@for_each(engine_outputs)
-def _codec(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complaint]:
-    settings = output.index.settings
+@error("RT320").for_each(index_settings)
+def _codec(settings: IndexSettings, profile: Profile) -> Iterator[Complaint]:
     codec = settings.codec or "default"
     why = unknown_to(profile.release, *CODECS[codec])
     if why is not None:
         yield Complaint(
-            ("index", "settings", "codec"),
+            ("codec",),
             f"{_engine(profile.release)} has no codec {codec}, {why}: use best_compression "
             "or default",
         )
     if settings.codec_compression_level is not None and codec not in _LEVELS:
         yield Complaint(
-            ("index", "settings", "codec.compression_level"),
+            ("codec.compression_level",),
             f"the codec {codec} has no compression level: use zstd or zstd_no_dict, or remove it",
         )
 
 
-@error("RT321")
-@for_each(engine_outputs)
+@error("RT321").for_each(engine_outputs)
 def _timestamp(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
     dates = {field.name for field in fields_of(output) if field.type is FieldType.DATE}
     mode = output.index.settings.mode
@@ -78,19 +76,17 @@ def _timestamp(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]
         )
 
 
-@error("RT345")
-@for_each(engine_outputs, "index", "settings", "mode")
-def _mode(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
-    mode = output.index.settings.mode or "standard"
+@error("RT345").for_each(index_settings, "mode")
+def _mode(settings: IndexSettings, profile: Profile) -> Iterator[str]:
+    mode = settings.mode or "standard"
     why = unknown_to(profile.release, *MODES[mode])
     if mode in COLUMNAR and why is not None:
         yield f"{_engine(profile.release)} has no mode {mode}, {why}: use standard or logsdb"
 
 
-@warning("RT346")
-@for_each(engine_outputs, "index", "settings", "mode")
-def _preview(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
-    mode = output.index.settings.mode
+@warning("RT346").for_each(index_settings, "mode")
+def _preview(settings: IndexSettings, profile: Profile) -> Iterator[str]:
+    mode = settings.mode
     if mode in COLUMNAR and unknown_to(profile.release, *MODES[mode]) is None:
         yield (
             f"{mode} is a technical preview, and keeps no document: it comes back from its "
@@ -99,8 +95,7 @@ def _preview(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
         )
 
 
-@error("RT347")
-@for_each(engine_outputs)
+@error("RT347").for_each(engine_outputs)
 def _refused_as_columns(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
     index, settings = output.index, output.index.settings
     mode, source = settings.mode, settings.mapping_source_mode
@@ -131,8 +126,7 @@ def _refused_as_columns(output: OmelasticsearchOutput, _: Profile) -> Iterator[C
         yield Complaint(("index", "mapping"), f"{mode} needs _source, which none turns off")
 
 
-@error("RT348")
-@for_each(engine_outputs, "index", "settings", "mode")
+@error("RT348").for_each(engine_outputs, "index", "settings", "mode")
 def _lost_as_columns(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     index = output.index
     if index.settings.mode in COLUMNAR and index.mapping is MappingStyle.EXPLICIT:
@@ -145,15 +139,13 @@ def _lost_as_columns(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]
             )
 
 
-@error("RT322")
-@for_each(engine_outputs, "index", "rotate")
+@error("RT322").for_each(engine_outputs, "index", "rotate")
 def _rotation(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.index.data_stream is not None and output.index.rotate is not Rotate.NONE:
         yield ("a data stream rolls over by itself: remove rotate")
 
 
-@warning("RT339")
-@for_each(engine_outputs, "index", "data_stream")
+@warning("RT339").for_each(engine_outputs, "index", "data_stream")
 def _logsdb_by_default(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     pattern, since = _LOGSDB_BY_DEFAULT
     release, stream = profile.release, output.index.data_stream
@@ -167,8 +159,7 @@ def _logsdb_by_default(output: OmelasticsearchOutput, profile: Profile) -> Itera
         )
 
 
-@error("RT323")
-@for_each(engine_outputs)
+@error("RT323").for_each(engine_outputs)
 def _lifecycle(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complaint]:
     index = output.index
     if index.lifecycle is None:
@@ -205,8 +196,7 @@ def _engine(release: Release) -> str:
     return f"{name} {release.engine_version[0]}.{release.engine_version[1]}"
 
 
-@error("RT329")
-@for_each(engine_outputs, "index", "mapping")
+@error("RT329").for_each(engine_outputs, "index", "mapping")
 def _nothing_kept(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     nothing = output.index.mapping is MappingStyle.NONE
     if nothing and profile.guardrails.tier is not Tier.BERSERK:
@@ -216,8 +206,7 @@ def _nothing_kept(output: OmelasticsearchOutput, profile: Profile) -> Iterator[s
         )
 
 
-@warning("RT336")
-@for_each(engine_outputs, "index", "by")
+@warning("RT336").for_each(engine_outputs, "index", "by")
 def _many_indices(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     by = output.index.by
     if by is not None and by.property not in _FEW_VALUES:
@@ -229,8 +218,7 @@ def _many_indices(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@error("RT337")
-@for_each(engine_outputs, "index", "by")
+@error("RT337").for_each(engine_outputs, "index", "by")
 def _index_of_another(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     index = output.index
     if index.by is None:
@@ -260,10 +248,9 @@ _TIERED_ONLY = (
 )
 
 
-@error("RT330")
-@for_each(engine_outputs)
-def _out_of_range(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
-    written = output.index.settings.model_dump(by_alias=True, exclude_none=True)
+@error("RT330").for_each(index_settings)
+def _out_of_range(settings: IndexSettings, _: Profile) -> Iterator[Complaint]:
+    written = settings.model_dump(by_alias=True, exclude_none=True)
     for name, (least, most) in _RANGES.items():
         if name not in written:
             continue
@@ -271,16 +258,14 @@ def _out_of_range(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complai
         too_long = value_s is not None and most_s is not None and value_s > most_s
         if value_s is None or value_s < (seconds(least) or 0) or too_long:
             yield Complaint(
-                ("index", "settings", name),
+                (name,),
                 f"the engine refuses {written[name]}, and the index with it: use at least {least}"
                 f"{f' and at most {most}' if most else ''}",
             )
 
 
-@error("RT343")
-@for_each(engine_outputs, "index", "settings", "merge.scheduler.max_merge_count")
-def _fewer_merges_than_threads(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
-    settings = output.index.settings
+@error("RT343").for_each(index_settings, "merge.scheduler.max_merge_count")
+def _fewer_merges_than_threads(settings: IndexSettings, _: Profile) -> Iterator[str]:
     threads = settings.merge_scheduler_max_thread_count
     merges = settings.merge_scheduler_max_merge_count
     if threads is not None and merges is not None and threads > merges:
@@ -290,10 +275,9 @@ def _fewer_merges_than_threads(output: OmelasticsearchOutput, _: Profile) -> Ite
         )
 
 
-@error("RT344")
-@for_each(engine_outputs, "index", "settings", "compound_format")
-def _size_as_share(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
-    release, value = profile.release, output.index.settings.compound_format
+@error("RT344").for_each(index_settings, "compound_format")
+def _size_as_share(settings: IndexSettings, profile: Profile) -> Iterator[str]:
+    release, value = profile.release, settings.compound_format
     has_sizes = release.engine is not Engine.OPENSEARCH and release.engine_version >= _SIZES_SINCE
     if isinstance(value, str) and not has_sizes:
         yield (
@@ -302,8 +286,7 @@ def _size_as_share(output: OmelasticsearchOutput, profile: Profile) -> Iterator[
         )
 
 
-@advice("RT331")
-@for_each(engine_outputs, "index", "settings", "bloom_filter_for_id_field.enabled")
+@advice("RT331").for_each(engine_outputs, "index", "settings", "bloom_filter_for_id_field.enabled")
 def _ids_without_filter(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.has_ids and output.index.settings.bloom_filter_for_id_field_enabled is False:
         yield (
@@ -312,8 +295,7 @@ def _ids_without_filter(output: OmelasticsearchOutput, _: Profile) -> Iterator[s
         )
 
 
-@advice("RT332")
-@for_each(engine_outputs, "index", "settings", "merge.policy.merge_factor")
+@advice("RT332").for_each(engine_outputs, "index", "settings", "merge.policy.merge_factor")
 def _factor_without_effect(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     settings = output.index.settings
     by_time = settings.merge_policy_type == "time_based" or (
@@ -326,20 +308,18 @@ def _factor_without_effect(output: OmelasticsearchOutput, _: Profile) -> Iterato
         )
 
 
-@advice("RT333")
-@for_each(engine_outputs, "index", "settings", "logsdb.route_on_sort_fields")
-def _licensed(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
-    if output.index.settings.logsdb_route_on_sort_fields:
+@advice("RT333").for_each(index_settings, "logsdb.route_on_sort_fields")
+def _licensed(settings: IndexSettings, _: Profile) -> Iterator[str]:
+    if settings.logsdb_route_on_sort_fields:
         yield (
             "needs an Enterprise licence, two fields in sort.field beside @timestamp, and "
             "events without ids of their own: check GET _license, or remove it"
         )
 
 
-@advice("RT335")
-@for_each(engine_outputs, "index", "settings", "replication.type")
-def _no_copies(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
-    settings, is_opensearch = output.index.settings, profile.release.engine is Engine.OPENSEARCH
+@advice("RT335").for_each(index_settings, "replication.type")
+def _no_copies(settings: IndexSettings, profile: Profile) -> Iterator[str]:
+    is_opensearch = profile.release.engine is Engine.OPENSEARCH
     by_segment = is_opensearch and settings.replication_type == "SEGMENT"
     if by_segment and settings.number_of_replicas == 0:
         yield (
@@ -348,8 +328,7 @@ def _no_copies(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]
         )
 
 
-@error("RT324")
-@for_each(engine_outputs)
+@error("RT324").for_each(engine_outputs)
 def _sorting(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
     settings = output.index.settings
     names = settings.sort_field or ()
@@ -367,10 +346,8 @@ def _sorting(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
             )
 
 
-@error("RT325")
-@for_each(engine_outputs, "index", "settings", "write.wait_for_active_shards")
-def _waiting(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
-    settings = output.index.settings
+@error("RT325").for_each(index_settings, "write.wait_for_active_shards")
+def _waiting(settings: IndexSettings, _: Profile) -> Iterator[str]:
     copies, required = settings.number_of_replicas + 1, settings.write_wait_for_active_shards
     if isinstance(required, int) and required > copies:
         yield (
@@ -379,8 +356,7 @@ def _waiting(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@error("RT326")
-@for_each(engine_outputs, "index", "settings", "append_only.enabled")
+@error("RT326").for_each(engine_outputs, "index", "settings", "append_only.enabled")
 def _append_only(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     overwrites = output.has_ids and not output.creates
     if output.index.settings.append_only_enabled and overwrites:
@@ -390,8 +366,7 @@ def _append_only(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@error("RT340")
-@for_each(engine_outputs, "index", "settings", "derived_source.enabled")
+@error("RT340").for_each(engine_outputs, "index", "settings", "derived_source.enabled")
 def _derived_from_keywords(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     index = output.index
     if index.settings.derived_source_enabled and index.mapping is MappingStyle.EXPLICIT:
@@ -404,10 +379,8 @@ def _derived_from_keywords(output: OmelasticsearchOutput, _: Profile) -> Iterato
             )
 
 
-@error("RT341")
-@for_each(engine_outputs, "index", "settings", "bulk.adaptive_shard_selection.enabled")
-def _adaptive_without_append_only(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
-    settings = output.index.settings
+@error("RT341").for_each(index_settings, "bulk.adaptive_shard_selection.enabled")
+def _adaptive_without_append_only(settings: IndexSettings, _: Profile) -> Iterator[str]:
     if settings.bulk_adaptive_shard_selection_enabled and not settings.append_only_enabled:
         yield (
             "OpenSearch refuses it for an index that is not append-only: set "
@@ -415,8 +388,7 @@ def _adaptive_without_append_only(output: OmelasticsearchOutput, _: Profile) -> 
         )
 
 
-@advice("RT327")
-@for_each(engine_outputs)
+@advice("RT327").for_each(engine_outputs)
 def _merge_without_effect(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complaint]:
     release, settings = profile.release, output.index.settings
     if release.engine is Engine.OPENSEARCH or release.engine_version < (8, 7):
@@ -431,10 +403,9 @@ def _merge_without_effect(output: OmelasticsearchOutput, profile: Profile) -> It
             )
 
 
-@warning("RT328")
-@for_each(engine_outputs, "index", "settings", "mapping.source.mode")
-def _synthetic(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
-    if output.index.settings.mapping_source_mode == "synthetic":
+@warning("RT328").for_each(index_settings, "mapping.source.mode")
+def _synthetic(settings: IndexSettings, _: Profile) -> Iterator[str]:
+    if settings.mapping_source_mode == "synthetic":
         yield (
             "without an Enterprise licence Elasticsearch silently stores the source anyway: "
             "check GET _license, or use stored"

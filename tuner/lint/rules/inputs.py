@@ -1,22 +1,16 @@
-"""Lint for inputs: modules, sockets, sessions, framing, and what is lost before any queue."""
+"""Lint for inputs: modules, sockets, sessions, framing, and what is lost before any queue; and for
+rsyslog's own counters."""
 
 from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator
 
-from tuner.lint.sections import (
-    Placed,
-    flooded_inputs,
-    for_each,
-    inputs,
-    inputs_of,
-    outputs,
-    where_durable,
-)
+from tuner.lint.sections import Placed, flooded_inputs, inputs, inputs_of, outputs, where_durable
 from tuner.modules.imfile import ImfileInput
+from tuner.modules.impstats import FORMATS_SINCE, Impstats
 from tuner.modules.imptcp import ImptcpInput
-from tuner.modules.imtcp import ImtcpInput
+from tuner.modules.imtcp import POOL_OF_EACH_SINCE, ImtcpInput
 from tuner.modules.imudp import ImudpInput
 from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.input import BURST, EVERY_ADDRESS, Framing, Input, Listener, rate_limit
@@ -24,8 +18,9 @@ from tuner.modules.output import Output
 from tuner.modules.ratelimit import named_limits
 from tuner.profile.model import Profile
 from tuner.profile.placement import entry_queue, ports_of
-from tuner.rule import Complaint, Cure, error, loss
+from tuner.rule import Complaint, Cure, advice, error, loss, warning
 from tuner.schema.section import of_module
+from tuner.schema.units import size_bytes
 
 # imtcp's own maxSessions; imptcp has no limit of its own.
 _MOST_SESSIONS = {"imtcp": 200}
@@ -107,8 +102,7 @@ def _same_place(profile: Profile) -> Iterator[Complaint]:
         places.add(place)
 
 
-@loss("RT203")
-@for_each(inputs, "maxSessions")
+@loss("RT203").for_each(inputs, "maxSessions")
 def _refused_connections(source: Input, profile: Profile) -> Iterator[str]:
     connections = profile.workload.connections
     if not isinstance(source, ImtcpInput | ImptcpInput):
@@ -177,8 +171,7 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@loss("RT224")
-@for_each(flooded_inputs)
+@loss("RT224").for_each(flooded_inputs)
 def _rate_limits(source: Input, profile: Profile) -> Iterator[Complaint]:
     """What comes to other inputs is not known."""
     rate, limits, off = profile.workload.rate, source.rate_limits, ""
@@ -198,8 +191,7 @@ def _rate_limits(source: Input, profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@loss("RT233")
-@for_each(where_durable(inputs))
+@loss("RT233").for_each(where_durable(inputs))
 def _not_slowed_down(source: Input, _: Profile) -> Iterator[Complaint]:
     """imuxsock slows senders down only if flowControl is on; imtcp, imptcp and imrelp unless it is
     off."""
@@ -216,3 +208,141 @@ def _not_slowed_down(source: Input, _: Profile) -> Iterator[Complaint]:
         f"not fit are dropped: set flowControl to {'true' if value is True else value}",
         None if is_local else Cure(value, loss),
     )
+
+
+@warning("RT225").for_each(inputs_of(ImfileInput), "persistStateInterval")
+def _reads_again(source: ImfileInput, _: Profile) -> Iterator[str]:
+    if source.persist_state_interval == 0 and not source.persist_state_after_submission:
+        yield (
+            "rsyslog saves its position in the file only at a clean shutdown, so a crash sends "
+            "every line again: use 1000, so that at most 1000 lines are sent twice"
+        )
+
+
+@error("RT226").for_each(inputs_of(ImfileInput), "file")
+def _forgets_its_place(_: ImfileInput, profile: Profile) -> Iterator[str]:
+    if profile.global_.work_directory is None:
+        yield (
+            "without workDirectory imfile saves its position in the directory that rsyslogd runs "
+            "in, / for a service, or nowhere if its user may not write there, and then reads every "
+            "line again after a start: set workDirectory of global, such as /var/spool/rsyslog"
+        )
+
+
+@error("RT231").for_each(inputs_of(ImfileInput))
+def _two_ways_to_split(source: ImfileInput, _: Profile) -> Iterator[Complaint]:
+    joins = {
+        "readMode": source.read_mode, "startmsg.regex": source.startmsg_regex,
+        "endmsg.regex": source.endmsg_regex,
+    }  # fmt: skip
+    given = [key for key, value in joins.items() if value]
+    if len(given) > 1:
+        yield Complaint((given[1],), f"{' and '.join(given)} exclude each other: keep one of them")
+
+
+@error("RT232").for_each(inputs_of(ImfileInput))
+def _only_when_polling(source: ImfileInput, _: Profile) -> Iterator[Complaint]:
+    """8.2302 ignores maxLinesAtOnce with a warning, pollingInterval without one."""
+    keys = {"maxLinesAtOnce": source.max_lines_at_once, "pollingInterval": source.polling_interval}
+    for key in [key for key, value in keys.items() if value and source.mode != "polling"]:
+        yield Complaint(
+            (key,),
+            f"imfile takes {key} only with mode polling, and inotify is better wherever the file "
+            f"system supports it: remove {key}",
+        )
+
+
+_POOL_IS_SOUND = 2508
+
+
+@warning("RT406").for_each(inputs_of(ImtcpInput), "workerThreads")
+def _racing_pool(source: ImtcpInput, profile: Profile) -> Iterator[str]:
+    """rsyslog 8.2508's ChangeLog: the pool queued sessions twice and closed them too early."""
+    release = profile.release
+    races = POOL_OF_EACH_SINCE <= release.rsyslog_number < _POOL_IS_SOUND
+    if races and source.worker_threads != 1:
+        yield (
+            f"the workers of imtcp in rsyslog {release.rsyslog} have races when connections "
+            f"close, fixed in 8.{_POOL_IS_SOUND}: set workerThreads to 1, or use imptcp where TLS "
+            "is not needed"
+        )
+
+
+@loss("RT221").for_each(where_durable(inputs_of(ImudpInput)), "type")
+def _loses_datagrams(_source: ImudpInput, _: Profile) -> Iterator[str]:
+    yield (
+        "UDP loses datagrams without a trace when the network, the kernel or a full queue "
+        "drops them, whatever the tier promises: use imtcp, imptcp or imrelp for senders "
+        "that can, or guardrails.tier relaxed"
+    )
+
+
+# Linux gives a socket 212,992 bytes (net.core.rmem_default) unless it asks for more.
+_SMALL_BUFFER_BYTES = 212_992
+
+
+@loss("RT222").for_each(inputs_of(ImudpInput), "rcvbufSize")
+def _small_buffer(source: ImudpInput, _: Profile) -> Iterator[str]:
+    """imudp.c: 0 leaves the size to the system."""
+    if size_bytes(source.rcvbuf_size or "0") <= _SMALL_BUFFER_BYTES:
+        yield (
+            "the default buffer of 208 KiB fills within milliseconds, and the kernel drops what "
+            "comes then: set rcvbufSize to 4m or more, and net.core.rmem_max where rsyslogd "
+            "does not start as root"
+        )
+
+
+@warning("RT234").for_each(inputs_of(ImuxsockInput), "socket")
+def _takes_the_log_socket(source: ImuxsockInput, _: Profile) -> Iterator[str]:
+    if source.socket == "/dev/log":
+        yield (
+            "rsyslogd replaces /dev/log, and with systemd journald then gets no logs of this "
+            "host: use /run/systemd/journal/syslog, to which journald forwards "
+            "(ForwardToSyslog=yes in journald.conf)"
+        )
+
+
+def _counters(profile: Profile) -> Iterator[Placed[Impstats]]:
+    """impstats, where the profile has it."""
+    if profile.impstats is not None:
+        yield ("impstats",), profile.impstats
+
+
+@error("RT140").for_each(_counters)
+def _goes_nowhere(counters: Impstats, _: Profile) -> Iterator[str]:
+    if counters.stream is not None and not counters.log_syslog:
+        yield "the stream gets no counters: add log.syslog: on"
+    elif not (counters.log_file or counters.log_syslog or counters.push_url):
+        yield (
+            "the counters are written nowhere: add log.file: /var/log/rsyslog/impstats.log, or "
+            "log.syslog: on to have them among the events"
+        )
+
+
+@advice("RT141").for_each(_counters, "log.syslog")
+def _counts_itself(counters: Impstats, _: Profile) -> Iterator[str]:
+    if counters.log_syslog and counters.stream is None:
+        yield (
+            "the counters become events: they are indexed and counted like the others, and wait or "
+            "are lost with them when a queue is full: use log.file, or name a stream of their own"
+        )
+
+
+@advice("RT142").for_each(_counters, "resetCounters")
+def _starts_anew(counters: Impstats, _: Profile) -> Iterator[str]:
+    if counters.reset_counters:
+        yield (
+            "counters that start from 0 each time give wrong rates in Prometheus, which treats "
+            "every drop as a restart: remove it"
+        )
+
+
+@error("RT143").for_each(_counters, "format")
+def _format_too_new(counters: Impstats, profile: Profile) -> Iterator[str]:
+    first, release = FORMATS_SINCE.get(counters.format, 0), profile.release
+    if release.rsyslog_number < first:
+        yield (
+            f"impstats has the format {counters.format} since rsyslog 8.{first}, and "
+            f"release.rsyslog is {release.rsyslog}: use json, or raise the release once "
+            "every host runs it"
+        )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from tuner.lint.sections import Placed, for_each, outputs, outputs_of, where_durable
+from tuner.lint.sections import Placed, outputs, outputs_of, where_durable
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import DYNA_FILES, OmfileOutput, file_pattern
@@ -28,8 +28,7 @@ _VALUES = {"syslogseverity-text": 8, "syslogfacility-text": 24}
 _ROBUST_BUFFER_BYTES = 32 * 1024
 
 
-@loss("RT260")
-@for_each(where_durable(outputs_of(OmfileOutput)))
+@loss("RT260").for_each(where_durable(outputs_of(OmfileOutput)))
 def _held_back(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
     """Writing a file at the end of each batch costs no more than otherwise (8.2302: 1.1 us an
     event); asyncWriting costs 1.4."""
@@ -42,8 +41,7 @@ def _held_back(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@loss("RT261")
-@for_each(where_durable(outputs_of(OmfileOutput)))
+@loss("RT261").for_each(where_durable(outputs_of(OmfileOutput)))
 def _cut_off(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
     if output.zip_level and not output.very_robust_zip:
         yield Complaint(
@@ -54,8 +52,7 @@ def _cut_off(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@advice("RT267")
-@for_each(outputs_of(OmfileOutput), "ioBufferSize")
+@advice("RT267").for_each(outputs_of(OmfileOutput), "ioBufferSize")
 def _small_pieces(output: OmfileOutput, _: Profile) -> Iterator[str]:
     small = size_bytes(output.io_buffer_size) < _ROBUST_BUFFER_BYTES
     if output.zip_level and output.very_robust_zip and small:
@@ -65,8 +62,7 @@ def _small_pieces(output: OmfileOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@advice("RT262")
-@for_each(outputs_of(OmfileOutput), "dynaFileCacheSize")
+@advice("RT262").for_each(outputs_of(OmfileOutput), "dynaFileCacheSize")
 def _few_open_files(output: OmfileOutput, profile: Profile) -> Iterator[str]:
     if output.dyna_file is None:
         return
@@ -122,8 +118,7 @@ def _may_be_same(path: str, other: str) -> bool:
     )
 
 
-@error("RT264")
-@for_each(outputs_of(OmfileOutput))
+@error("RT264").for_each(outputs_of(OmfileOutput))
 def _read_again(output: OmfileOutput, profile: Profile) -> Iterator[Complaint]:
     path = _pattern(output)
     files = [source.file for source in profile.inputs if isinstance(source, ImfileInput)]
@@ -168,8 +163,7 @@ _NEEDS = {
 }  # fmt: skip
 
 
-@error("RT245")
-@for_each(outputs)
+@error("RT245").for_each(outputs)
 def _without_effect(output: Output, _: Profile) -> Iterator[Complaint]:
     needs = _NEEDS.get(output.type, {})
     written = output.model_dump(by_alias=True, exclude_none=True) if needs else {}
@@ -231,8 +225,7 @@ def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@error("RT251")
-@for_each(_followed, "action.resumeRetryCount")
+@error("RT251").for_each(_followed, "action.resumeRetryCount")
 def _never_suspended(led: _Led, _: Profile) -> Iterator[str]:
     if led.output.action_resume_retry_count == -1:
         yield (
@@ -241,8 +234,7 @@ def _never_suspended(led: _Led, _: Profile) -> Iterator[str]:
         )
 
 
-@error("RT252")
-@for_each(_followed, "queue")
+@error("RT252").for_each(_followed, "queue")
 def _queue_between(led: _Led, profile: Profile) -> Iterator[str]:
     """Of a profile the first output's queue is rendered before all of them."""
     if led.output.is_direct or not (led.stands_in or profile.base):
@@ -254,8 +246,7 @@ def _queue_between(led: _Led, profile: Profile) -> Iterator[str]:
     )
 
 
-@loss("RT256")
-@for_each(_waiting_beside_others, "queue")
+@loss("RT256").for_each(_waiting_beside_others, "queue")
 def _stops_others(around: Around, _: Profile) -> Iterator[str]:
     lost = f", and {listed(around.hasty)} then loses events" if around.hasty else ""
     yield (

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.sections import action_queues, every_queue, for_each, inputs, outputs, real_queues
+from tuner.lint.sections import action_queues, every_queue, inputs, outputs, real_queues
 from tuner.modules.input import Input
 from tuner.modules.output import Output
-from tuner.modules.queue import Queue
 from tuner.modules.ratelimit import has_own_limit, named_limits
 from tuner.profile.model import Profile
 from tuner.profile.placement import (
@@ -42,8 +41,7 @@ def _no_such_limit(profile: Profile) -> Iterator[Complaint]:
                 )
 
 
-@loss("RT236")
-@for_each(outputs)
+@loss("RT236").for_each(outputs)
 def _limited_outputs(output: Output, profile: Profile) -> Iterator[Complaint]:
     """What a policy file says is not known here."""
     for key, name in named_limits(output).items():
@@ -130,8 +128,7 @@ def _small_for_threads(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@error("RT103")
-@for_each(real_queues, "dequeueBatchSize")
+@error("RT103").for_each(real_queues, "dequeueBatchSize")
 def _batch_above_size(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     if queue.batch > queue.size:
         yield (
@@ -151,8 +148,7 @@ def _direct_main(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning("RT111")
-@for_each(action_queues, "size")
+@warning("RT111").for_each(action_queues, "size")
 def _small_action_queue(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     least = 2 * queue.workers * queue.batch
     if not queue.is_direct and queue.size < least:
@@ -176,31 +172,25 @@ def _idle_workers(profile: Profile) -> Iterator[Complaint]:
             continue
         key, needed, advice = "", queue.busy_backlog, []
         # rsyslog's default grows with the size.
-        is_late = queue.minimum_messages > queue.batch or not _is_written(queue, _MINIMUM)
+        is_late = queue.minimum_messages > queue.batch or _MINIMUM not in queue.keys
         if queue.workers > 1 and is_late:
             key, needed = _MINIMUM, queue.copies * (2 * queue.workers - 1) * queue.batch
             advice.append(f"set {key} to {queue.batch}, the batch size")
         if needed > room:
             larger, value = "size", queue.size
-            if queue == entry_queue(profile) and _is_written(queue, "lightDelayMark"):
+            if queue == entry_queue(profile) and "lightDelayMark" in queue.keys:
                 larger, value = "lightDelayMark", queue.resolved.light_delay_mark or queue.size
             # Rounded up to hundreds.
             least = -(-needed * value // (ROOM_PERCENT * capacity)) * 100
             both = " and size" if least > queue.size and larger != "size" else ""
             advice.append(f"raise {larger}{both} to at least {least}")
-            key = "dequeueBatchSize" if _is_written(queue, "dequeueBatchSize") else larger
+            key = "dequeueBatchSize" if "dequeueBatchSize" in queue.keys else larger
         yield Complaint(
             (*queue.path, key),
             f"{queue.label} has room for {room} events, but all of its workers are busy only above "
             f"{queue.busy_backlog}: {' and '.join(advice)}, or use fewer workers or smaller "
             "batches",
         )
-
-
-def _is_written(queue: PlacedQueue, key: str) -> bool:
-    """Whether the profile itself sets this parameter of a queue."""
-    written = queue.written
-    return written is not None and key in written.model_dump(by_alias=True, exclude_none=True)
 
 
 def _has_simpler_finding(profile: Profile) -> bool:
@@ -230,8 +220,7 @@ OF_FILES = (
 )  # fmt: skip
 
 
-@error("RT104")
-@for_each(real_queues, "minDequeueBatchSize")
+@error("RT104").for_each(real_queues, "minDequeueBatchSize")
 def _minimum_above_batch(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     minimum = queue.resolved.min_dequeue_batch_size or 0
     if minimum > queue.batch:
@@ -241,8 +230,7 @@ def _minimum_above_batch(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-@error("RT105")
-@for_each(real_queues)
+@error("RT105").for_each(real_queues)
 def _marks(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     values = {
         "highWatermark": queue.resolved.high_watermark,
@@ -273,8 +261,7 @@ def _marks(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@error("RT106")
-@for_each(real_queues, "discardMark")
+@error("RT106").for_each(real_queues, "discardMark")
 def _discard_mark(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     mark = queue.resolved.discard_mark or 0
     if mark > queue.size:
@@ -284,15 +271,12 @@ def _discard_mark(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-@error("RT107")
-@for_each(every_queue)
+@error("RT107").for_each(every_queue)
 def _direct_with_others(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
-    if not queue.is_direct or queue.written is None:
-        return
-    others = queue.written.model_dump(by_alias=True, exclude_none=True, exclude={"type"})
-    if others:
+    others = [key for key in queue.keys if key != "type"]
+    if queue.is_direct and others:
         yield Complaint(
-            (next(iter(others)),),
+            (others[0],),
             f"rsyslog ignores {', '.join(others)} on a Direct queue: "
             "remove them, or set type to LinkedList or FixedArray",
         )
@@ -301,27 +285,21 @@ def _direct_with_others(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
 _LOCAL = ("local.frontendSize", "local.maxFrontends")
 
 
-@error("RT129")
-@for_each(every_queue)
+@error("RT129").for_each(every_queue)
 def _local_in_part(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
-    section = queue.written or Queue.model_construct()
-    written = section.model_dump(by_alias=True, exclude_none=True)
-    of_local = [key for key in written if key.startswith("local.")]
-    if written.get("scope") != "local":
-        for key in of_local:
+    if queue.written is None or queue.written.scope != "local":
+        for key in [key for key in queue.keys if key.startswith("local.")]:
             yield Complaint((key,), f"{key} is for scope local alone: set scope, or remove it")
-    elif missing := " and ".join(key for key in _LOCAL if key not in written):
+    elif missing := " and ".join(key for key in _LOCAL if key not in queue.keys):
         yield Complaint(("scope",), f"scope local needs {missing}: add it")
 
 
-@error("RT122")
-@for_each(every_queue)
+@error("RT122").for_each(every_queue)
 def _no_files(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
-    if queue.written is None or queue.is_direct or queue.resolved.filename is not None:
+    if queue.is_direct or queue.resolved.filename is not None:
         return
-    written = queue.written.model_dump(by_alias=True, exclude_none=True)
     for key in OF_FILES:
-        if key in written:
+        if key in queue.keys:
             yield Complaint(
                 (key,),
                 f"{key} needs queue files, and this queue has no filename: add filename and "

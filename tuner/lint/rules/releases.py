@@ -10,14 +10,7 @@ from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.errors import KeyPath
 from tuner.lint.rules.connections import remote_servers
 from tuner.lint.rules.streams import steps_of
-from tuner.lint.sections import (
-    engine_outputs,
-    every_queue,
-    for_each,
-    inputs,
-    outputs,
-    where_durable,
-)
+from tuner.lint.sections import engine_outputs, every_queue, inputs, outputs, where_durable
 from tuner.modules.input import Input
 from tuner.modules.omelasticsearch import (
     TYPE_CAN_GO,
@@ -86,8 +79,7 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
 _EXPANDS_ITEMS, _LIMITS_CONCURRENCY = (9, 5), (3, 9)
 
 
-@warning("RT349")
-@for_each(engine_outputs, "index", "settings", "number_of_replicas")
+@warning("RT349").for_each(engine_outputs, "index", "settings", "number_of_replicas")
 def _diverging_replicas(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     release, settings = profile.release, output.index.settings
     is_affected = (
@@ -140,8 +132,7 @@ def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@loss("RT405")
-@for_each(where_durable(engine_outputs), "errorfile")
+@loss("RT405").for_each(where_durable(engine_outputs), "errorfile")
 def _lost_on_refusal(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     rt404_says_it = lost_whole(profile.release.rsyslog_number)
     if not rt404_says_it and remote_servers(output) and output.errorfile is None:
@@ -151,8 +142,7 @@ def _lost_on_refusal(output: OmelasticsearchOutput, profile: Profile) -> Iterato
         )
 
 
-@advice("RT407")
-@for_each(outputs, "action.resumeIntervalMax")
+@advice("RT407").for_each(outputs, "action.resumeIntervalMax")
 def _interval_ignored(output: Output, profile: Profile) -> Iterator[str]:
     release, interval = profile.release, output.action_resume_interval_max
     if interval is not None and release.rsyslog_number < _HEEDS_INTERVAL_MAX:
@@ -162,14 +152,12 @@ def _interval_ignored(output: Output, profile: Profile) -> Iterator[str]:
         )
 
 
-@error("RT421")
-@for_each(inputs)
+@error("RT421").for_each(inputs)
 def _inputs(source: Input, profile: Profile) -> Iterator[Complaint]:
     return _unknown_parameters((), source, source.type, profile.release)
 
 
-@error("RT422")
-@for_each(outputs)
+@error("RT422").for_each(outputs)
 def _outputs(output: Output, profile: Profile) -> Iterator[Complaint]:
     return _unknown_parameters((), output, output.type, profile.release)
 
@@ -179,19 +167,17 @@ def _global(profile: Profile) -> Iterator[Complaint]:
     return _unknown_parameters(("global",), profile.global_, "global", profile.release)
 
 
-@error("RT423")
-@for_each(every_queue)
-def _queues(queue: PlacedQueue, profile: Profile) -> Iterator[Complaint]:
+@error("RT423").for_each(every_queue, "type")
+def _queues(queue: PlacedQueue, profile: Profile) -> Iterator[str | Complaint]:
     if queue.written is None:
         return
     yield from _unknown_parameters((), queue.written, "a queue", profile.release)
     is_new = queue.written.type is QueueType.SEGMENTED_DISK
     if is_new and profile.release.rsyslog_number < SEGMENTED_SINCE:
-        yield Complaint(
-            ("type",),
+        yield (
             f"queues have the type segmentedDisk since rsyslog 8.{SEGMENTED_SINCE}, and "
             f"release.rsyslog is {profile.release.rsyslog}: use Disk, or raise the release "
-            "once every host runs it",
+            "once every host runs it"
         )
 
 

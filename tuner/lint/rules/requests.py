@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from tuner.engines.index_settings import IndexSettings
 from tuner.lint.rules.connections import remote_servers
-from tuner.lint.sections import Placed, engine_outputs, for_each, where_durable
+from tuner.lint.sections import Placed, engine_outputs, index_settings, where_durable
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.profile.model import Profile, Tier
+from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, action_queue, working_queue
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
 from tuner.schema.units import engine_bytes, seconds, size_bytes
@@ -19,19 +20,16 @@ _LARGEST_HEAP = "31g"
 _SHORTEST_REFRESH_S = 0.001
 
 
-@error("RT301")
-@for_each(engine_outputs, "index", "settings", "translog.durability")
-def _async_translog(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
-    durability = output.index.settings.translog_durability
-    if durability == "async" and profile.guardrails.tier is Tier.DURABLE:
+@error("RT301").for_each(where_durable(index_settings), "translog.durability")
+def _async_translog(settings: IndexSettings, _: Profile) -> Iterator[str]:
+    if settings.translog_durability == "async":
         yield (
             "async loses acknowledged events when the engine crashes, which the durable tier "
             "forbids: use request, or set guardrails.tier to relaxed"
         )
 
 
-@loss("RT302")
-@for_each(where_durable(engine_outputs), "index", "settings", "number_of_replicas")
+@loss("RT302").for_each(where_durable(engine_outputs), "index", "settings", "number_of_replicas")
 def _no_replicas(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.index.settings.number_of_replicas == 0 and remote_servers(output):
         yield (
@@ -39,11 +37,10 @@ def _no_replicas(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@warning("RT307")
-@for_each(engine_outputs, "index", "settings", "refresh_interval")
-def _refresh_beyond_freshness(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+@warning("RT307").for_each(index_settings, "refresh_interval")
+def _refresh_beyond_freshness(settings: IndexSettings, profile: Profile) -> Iterator[str]:
     """Below a millisecond an engine schedules no refresh, as with -1."""
-    bound_s, interval = profile.guardrails.freshness_p99_s, output.index.settings.refresh_interval
+    bound_s, interval = profile.guardrails.freshness_p99_s, settings.refresh_interval
     waits_s = seconds(interval)
     if interval == "-1" or (waits_s is not None and waits_s < _SHORTEST_REFRESH_S):
         yield (
@@ -179,8 +176,7 @@ def _split_batches(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@loss("RT212")
-@for_each(engine_outputs, "maxbytes")
+@loss("RT212").for_each(engine_outputs, "maxbytes")
 def _message_above_maxbytes(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     """The empty request goes out only where that document is the first of a batch."""
     longest, limit = _longest_message(profile), size_bytes(output.maxbytes or MAXBYTES)
@@ -203,8 +199,7 @@ def _kib(size: int) -> str:
     return f"{-(-size // 1024)}k"
 
 
-@loss("RT214")
-@for_each(engine_outputs)
+@loss("RT214").for_each(engine_outputs)
 def _above_the_engines(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complaint]:
     most = largest_request_bytes(profile)
     if output.maxbytes is not None and size_bytes(output.maxbytes) > most:
@@ -216,8 +211,7 @@ def _above_the_engines(output: OmelasticsearchOutput, profile: Profile) -> Itera
         )
 
 
-@warning("RT218")
-@for_each(bulks, "dequeueBatchSize")
+@warning("RT218").for_each(bulks, "dequeueBatchSize")
 def _above_a_proxys(bulk: Requests, _: Profile) -> Iterator[str]:
     """Engines listen on 9200: on the ports of the web something else answers for them."""
     servers = remote_servers(bulk.output)
@@ -257,8 +251,7 @@ def _batch(requests: Requests, reason: str, fits: int) -> Complaint:
     )
 
 
-@advice("RT216")
-@for_each(where_durable(bulks), "dequeueBatchSize")
+@advice("RT216").for_each(where_durable(bulks), "dequeueBatchSize")
 def _expensive_failures(bulk: Requests, _: Profile) -> Iterator[str]:
     batch = bulk.queue.batch
     if batch > _LARGEST_BATCH and remote_servers(bulk.output):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.errors import KeyPath
-from tuner.lint.sections import Placed, action_queues, for_each, inputs, outputs
+from tuner.lint.sections import Placed, action_queues, inputs, outputs
 from tuner.modules.filter import Filter
 from tuner.modules.input import Input, Listener
 from tuner.modules.mmjsonparse import JsonParse
@@ -21,8 +21,7 @@ from tuner.rule import Complaint, advice, error
 _LAST_PORT = 65535
 
 
-@error("RT130")
-@for_each(inputs)
+@error("RT130").for_each(inputs)
 def _without_port(source: Input, profile: Profile) -> Iterator[Complaint]:
     if profile.lanes is None or profile.lanes.spread is not Spread.PORTS:
         return
@@ -39,8 +38,7 @@ def _without_port(source: Input, profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@error("RT131")
-@for_each(inputs, "port")
+@error("RT131").for_each(inputs, "port")
 def _past_the_last(source: Input, profile: Profile) -> Iterator[str]:
     ports = ports_of(profile, source)
     if ports and ports[-1] > _LAST_PORT:
@@ -61,8 +59,7 @@ def _no_queue(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@advice("RT133")
-@for_each(action_queues, "type")
+@advice("RT133").for_each(action_queues, "type")
 def _together_again(queue: PlacedQueue, profile: Profile) -> Iterator[str]:
     lanes = profile.lanes
     if lanes is not None and lanes.count > 1 and not queue.is_direct:
