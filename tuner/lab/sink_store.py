@@ -61,9 +61,7 @@ class ReplyTimes:
                         "count": sum(self._counts[route]),
                         "total_size_in_bytes": self._body_bytes[route],
                     },
-                    "responses": {
-                        "handling_time_histogram": _histogram(self._counts[route]),
-                    },
+                    "responses": {"handling_time_histogram": _histogram(self._counts[route])},
                 }
                 for route in _ROUTES
             }
