@@ -214,7 +214,7 @@ def test_an_engine_without_a_histogram_of_bulks_is_looked_at_in_the_window(
 def test_what_outputs_wrote_into_files_is_read_where_the_plan_says_so(
     course: Course, reads: bool
 ) -> None:
-    files = (WrittenFile("copy", 5000, 200_000, 0, 0.1),)
+    files = (WrittenFile("copy", 5000, 0, 0.1),)
 
     def written(profile: object, folder: Path) -> tuple[WrittenFile, ...]:
         assert (profile, folder) == (small(), course.folder / "files")

@@ -259,7 +259,6 @@ class Measurement(RunFigures):
     drain_s: float
     deferred_cpu_us: float
     flood_cpu_us: float
-    blocked_share: float
     rejected: int
     segments: int
     store_bytes: int
