@@ -9,7 +9,7 @@ import pytest
 
 from tests.measure.test_doubts import AT_FIRST
 from tuner.lab.probe import Pieces
-from tuner.measure.speed import Speed, speed_of
+from tuner.measure.speed import speed_of
 
 BEFORE = Pieces(100, 0.1, 0.02)
 AFTER = Pieces(150, 0.145, 0.029)

@@ -332,16 +332,6 @@ class TracePoint:
         return self.due - self.indexed
 
 
-@dataclass(frozen=True)
-class QueueHigh:
-    """The most messages that a queue held, and its room; of a part on disk the room is 0."""
-
-    name: str
-    most_held: int
-    size: int
-    discarded: int
-
-
 @dataclass(frozen=True, kw_only=True)
 class PacedMeasurement(RunFigures):
     """What became of traffic by a schedule.
@@ -360,7 +350,6 @@ class PacedMeasurement(RunFigures):
     pace_kept: bool
     blocked_s: float
     freshness_s: Percentiles | None
-    queues: tuple[QueueHigh, ...]
     spool_bytes: int
     effective: Effective
     trace: tuple[TracePoint, ...]
@@ -368,7 +357,7 @@ class PacedMeasurement(RunFigures):
     @property
     def uses_disk(self) -> bool:
         """Whether a disk-assisted queue had to write to disk."""
-        return any(queue.name.endswith("[DA]") and queue.most_held > 0 for queue in self.queues)
+        return any(queue.most_on_disk for queue in self.effective.queues)
 
 
 def others_used(runs: Sequence[Measurement]) -> float:

@@ -221,7 +221,7 @@ def _steering(
     if rate == "max":
         return saturate(flood, backlog_marks(profile))
     flood.follow(fixed(float(rate)))
-    return (lambda _: None) if freshness is None else freshness.look
+    return (lambda _: None) if freshness is None else lambda _: freshness.look()
 
 
 def _window(
