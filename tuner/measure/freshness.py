@@ -43,25 +43,20 @@ class Arrivals:
 
     def freshness_s(self, intended_s: Mapping[int, float]) -> Percentiles | None:
         """Percentiles over the events of the blocks in `intended_s`, which says when the first of
-        each block was due; None when none of them was found."""
+        each block was due: the smallest delay that at least that share of them does not exceed.
+        None when none of them was found."""
         late = [
             (at_s - intended_s[first], count)
             for first, count, at_s in self._times
             if first in intended_s
         ]
-        return weighted_percentiles(late)
-
-
-def weighted_percentiles(values: list[tuple[float, int]]) -> Percentiles | None:
-    """Percentiles of values that each stand for so many events: the smallest value that at least
-    that share of the events does not exceed.  None without values."""
-    if not values:
-        return None
-    figures, counts = np.array(values).T
-    shares = (0.50, 0.95, 0.99, 1.0)
-    return Percentiles(
-        *np.quantile(figures, shares, weights=counts, method="inverted_cdf").tolist()
-    )
+        if not late:
+            return None
+        figures, counts = np.array(late).T
+        shares = (0.50, 0.95, 0.99, 1.0)
+        return Percentiles(
+            *np.quantile(figures, shares, weights=counts, method="inverted_cdf").tolist()
+        )
 
 
 class Freshness:
