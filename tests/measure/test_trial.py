@@ -100,7 +100,10 @@ class Course:
         )  # fmt: skip
         prefix = profile.measured.index.target
         stats = self.folder / "impstats.log"
-        yield Pipeline(lab, profile, cast(Rsyslogd, rsyslogd), stats, prefix, ONE_EACH)
+        yield Pipeline(
+            rsyslogd=cast(Rsyslogd, rsyslogd), stats=stats, lab=lab, profile=profile,
+            prefix=prefix, learnt=ONE_EACH,
+        )  # fmt: skip
 
     @contextmanager
     def traffic(self, *_: object) -> Iterator[object]:

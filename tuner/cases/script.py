@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from posixpath import normpath
 
 from tuner.lab.confined import TLS, confined, is_of_host, parameters, without_host
-from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket, free_port
+from tuner.lab.entrances import EventSource, ReadFile, TcpPort, UdpPort, UnixSocket, free_port
 from tuner.lab.numbered import OWN
 from tuner.modules.input import LOOPBACK
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
@@ -42,8 +42,6 @@ from tuner.script.script import (
     rewritten,
 )
 
-Entrance = TcpPort | UdpPort | ReadFile | UnixSocket
-"""Where messages of cases enter: what a lab can send to."""
 _ENTERED = frozenset({"imtcp", "imptcp", "imudp", "imfile", "imuxsock"})
 _CASE, _FENCE, _INDEX = "$.rsyslogtunecase", "$.rsyslogtunefence", "$.rsyslogtuneindex"
 _PATH, _LINE = "$.rsyslogtunepath", "$.rsyslogtuneline"
@@ -85,7 +83,7 @@ class CaseScript:
     sink_url: str
     folder: str
     mark: str
-    entrances: dict[str, Entrance] = field(default_factory=dict)
+    entrances: dict[str, EventSource] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
     gaps: list[Gap] = field(default_factory=list)
     templates: list[Statement] = field(default_factory=list)

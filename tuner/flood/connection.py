@@ -11,7 +11,6 @@ from contextlib import suppress
 from io import FileIO
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,16 +31,6 @@ _NONE_LEFT = memoryview(b"")
 _NO_ENDS = np.empty(0, dtype=np.int64)
 
 
-class Carrier(Protocol):
-    """What carries the bytes of a connection: a stream, a socket or a file."""
-
-    def fileno(self) -> int:
-        """Its descriptor."""
-
-    def close(self) -> None:
-        """Close it."""
-
-
 class Connection:
     """A way to one receiver that never waits, by what carries its bytes; `last_block` is its latest
     block's number, `route` that of the transport among those of the flood.
@@ -49,7 +38,7 @@ class Connection:
     Its messages `gone` to `end` of the latest block are not wholly on their way yet.
     """
 
-    def __init__(self, name: str, carrier: Carrier) -> None:
+    def __init__(self, name: str, carrier: ByteStream | socket.socket | FileIO) -> None:
         self.name = name
         self._carrier = carrier
         self.route = 0

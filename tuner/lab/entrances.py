@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from tuner.errors import JobFailed
 from tuner.host.process import run
@@ -92,16 +91,6 @@ def _lasting(count: int) -> Sequence[int]:
     below = range(_LOWEST, min(low, _HIGHEST + 1) - count + 1)
     above = range(max(high + 1, _LOWEST), last + 1)
     return (*below, *above) or range(_LOWEST, last + 1)
-
-
-class EventSource(Protocol):
-    """One place that an rsyslogd of ours takes events from; as text, what it does there."""
-
-    def require_free(self) -> None:
-        """Raise JobFailed when somebody else has it."""
-
-    def is_open(self, pid: int, /) -> bool:
-        """Whether the rsyslogd with this process id takes events there."""
 
 
 _SEND_S = 20.0
@@ -227,6 +216,10 @@ class ReadFile:
 
     def __str__(self) -> str:
         return f"read {self.path}"
+
+
+EventSource = TcpPort | UdpPort | UnixSocket | ReadFile
+"""One place that an rsyslogd of ours takes events from; as text, what it does there."""
 
 
 def entrances(bound: Profile) -> tuple[EventSource, ...]:
