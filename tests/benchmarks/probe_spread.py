@@ -48,8 +48,6 @@ class Row:
     engine_cpu_us: float
     zlib_us: float
     socket_us: float
-    zlib_wall_us: float
-    socket_wall_us: float
 
     @property
     def probed(self) -> ProbedRun:
@@ -91,7 +89,7 @@ def row_of(run: Measurement) -> Row:
         raise AssertionError("a lab on this machine has a probe")
     return Row(
         time.time(), run.eps, run.eps_paid, run.shipper_cpu_us, run.engine_cpu_us,
-        speed.zlib_us, speed.socket_us, speed.zlib_wall_us, speed.socket_wall_us,
+        speed.zlib_us, speed.socket_us,
     )  # fmt: skip
 
 
@@ -103,7 +101,7 @@ def read(path: Path) -> list[Row]:
 def spread(rows: Sequence[Row]) -> None:
     """The standard deviation of log(EPS) raw and adjusted, and what goes along with it."""
     logs = [math.log(row.eps) for row in rows]
-    for name in ("zlib_us", "socket_us", "zlib_wall_us", "socket_wall_us", "engine_cpu_us"):
+    for name in ("zlib_us", "socket_us", "engine_cpu_us"):
         each = [math.log(getattr(row, name)) for row in rows]
         say(f"correlation of log EPS with log {name}: {statistics.correlation(logs, each):+.2f}")
     slopes = slopes_of([[row.probed for row in rows]])

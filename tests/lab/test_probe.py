@@ -43,8 +43,6 @@ def test_both_pieces_are_counted() -> None:
     for pieces in (first, second):
         assert pieces.count == 1
         assert 0 < pieces.socket_cpu_s < pieces.zlib_cpu_s
-        assert pieces.zlib_wall_s > 0
-        assert pieces.socket_wall_s > 0
 
 
 def test_it_goes_on_working_beside_us() -> None:

@@ -8,7 +8,7 @@ from tuner.measure.measurement import Delivery, Failure, FailureKind, Measuremen
 from tuner.measure.speed import Speed
 from tuner.space.knob import Bottleneck
 
-SPEED = Speed(950.0, 180.0, 1200.0, 250.0, 75)
+SPEED = Speed(950.0, 180.0)
 
 
 def measured(
@@ -34,7 +34,6 @@ def measured(
         deferred_cpu_us=0.0,
         flood_cpu_us=0.3,
         shipper_rss_bytes=int(rss_mib * 1024**2),
-        blocked_share=0.0,
         rejected=0,
         segments=3,
         store_bytes=1024,

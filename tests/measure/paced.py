@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from tuner.measure.measurement import Delivery, PacedMeasurement, Percentiles, QueueHigh, TracePoint
-from tuner.measure.stages import Effective
+from dataclasses import replace
+
+from tuner.measure.measurement import Delivery, PacedMeasurement, Percentiles, TracePoint
+from tuner.measure.stages import Effective, QueueUse
 
 NOTHING = Effective((), (), None, None, None, 0)
+MAIN = QueueUse("main Q", 100_000, 847, 1024, 1, 1)
+ACTION = QueueUse("logs queue", 50_000, 2_363, 2000, 2, 2)
 
 
 def paced(
@@ -26,17 +30,12 @@ def paced(
         pace_kept=pace_kept,
         blocked_s=0.0,
         freshness_s=None if p99_s is None else Percentiles(p99_s / 2, p99_s, p99_s, p99_s),
-        queues=(
-            QueueHigh("main Q", 847, 100_000, 0),
-            QueueHigh("logs queue", 2_363, 50_000, 0),
-            QueueHigh("logs queue[DA]", on_disk, 0, 0),
-        ),
         spool_bytes=0,
         delivery=Delivery(100_000, 100_000, 100_000, 0, 0),
         shipper_cpu_us=6.0,
         engine_cpu_us=20.0,
         shipper_rss_bytes=90 * 1024**2,
-        effective=NOTHING,
+        effective=replace(NOTHING, queues=(MAIN, replace(ACTION, most_on_disk=on_disk))),
         trace=trace,
         doubts=(),
         total_s=14.0,

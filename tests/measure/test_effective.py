@@ -56,8 +56,8 @@ def test_queues_and_threads_are_what_ran() -> None:
         return replace(snapshot(at, main=90, logs=20), actions=actions)
 
     first, last = round_of(1, 1_000, 10), round_of(9, 61_000, 50)
-    held = {name: replace(one, maxqsize=700) for name, one in first.queues.items()}
-    used = by(replace(first, queues=held), last)
+    held = {name: replace(one, maxqsize=700) for name, one in last.queues.items()}
+    used = by(first, replace(last, queues=held))
     assert used.queues == (
         QueueUse("main Q", 100_000, 700, 1024, 1, 1),
         QueueUse("logs queue", 50_000, 700, 2000, 2, 2, batch_mean=1_500.0),

@@ -10,7 +10,7 @@ ALL = Delivery(1000, 1000, 1000, 0, 0)
 
 
 def written(name: str, events: int) -> WrittenFile:
-    return WrittenFile(name, 5000, 200_000, events, 0.1)
+    return WrittenFile(name, 5000, events, 0.1)
 
 
 def test_complete_files_are_no_failure() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.measure.freshness import Arrivals, weighted_percentiles
+from tuner.measure.freshness import Arrivals
 from tuner.measure.measurement import Percentiles
 
 # Blocks of ten events each, due once a second.
@@ -59,5 +59,7 @@ def test_nothing_found_has_no_percentiles() -> None:
 
 
 def test_a_percentile_is_reached_by_at_least_that_share_of_the_events() -> None:
-    values = [(0.1, 98), (5.0, 1), (9.0, 1)]
-    assert weighted_percentiles(values) == Percentiles(0.1, 0.1, 5.0, 9.0)
+    arrivals = Arrivals()
+    for at_s, events in ((0.1, 98), (5.0, 99), (9.0, 100)):
+        arrivals.add(at_s, {0: events})
+    assert arrivals.freshness_s({0: 0.0}) == Percentiles(0.1, 0.1, 5.0, 9.0)

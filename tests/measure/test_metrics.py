@@ -24,9 +24,9 @@ from tuner.profile.metric import Metric
 from tuner.space.knob import Bottleneck
 
 FILES = (
-    WrittenFile("a", 5000, 200_000, 1000, 0.2),
-    WrittenFile("b", 2000, 9000, 1000, None),
-    WrittenFile("c", 1000, 9000, 1000, 0.1),
+    WrittenFile("a", 5000, 1000, 0.2),
+    WrittenFile("b", 2000, 1000, None),
+    WrittenFile("c", 1000, 1000, 0.1),
 )
 SATURATED = replace(
     measured(2000.0, durable=1800.0, paid=1900.0, rss_mib=3.0), files=FILES, deferred_cpu_us=0.5,

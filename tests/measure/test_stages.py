@@ -177,7 +177,7 @@ def test_what_others_leave_of_the_machine_is_all_that_a_quota_is_worth(
 def counts(at_s: float, busy_s: float, pieces: int) -> MachineCounts:
     """Of a machine that idles for half as long again as it is busy."""
     machine = CoreTime(busy_s, 1.5 * busy_s, 0.0)
-    return MachineCounts(at_s, 4.0, machine, Pieces(pieces, 0.2, 0.1, 0.3, 0.1))
+    return MachineCounts(at_s, 4.0, machine, Pieces(pieces, 0.2, 0.1))
 
 
 def test_load_hosts_are_told_by_their_own_clocks() -> None:

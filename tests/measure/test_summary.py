@@ -136,7 +136,6 @@ def test_each_event_cost_its_share() -> None:
     assert found.flood_cpu_us == pytest.approx(5)
     assert (found.shipper_rss_bytes, found.rejected) == (90 * MIB, 7)
     assert (found.segments, found.store_bytes) == (4, 12_345)
-    assert found.blocked_share == pytest.approx(0.75)
     assert found.delivery == SETTLED.delivery
 
 
@@ -156,9 +155,9 @@ def test_a_trial_that_lost_or_doubled_an_event_has_no_number(delivery: Delivery)
 
 
 def test_a_trial_whose_file_lacks_an_event_has_none() -> None:
-    files = (WrittenFile("copy", 5000, 200_000, SENT - 1, 0.1),)
+    files = (WrittenFile("copy", 5000, SENT - 1, 0.1),)
     assert failed(replace(SEEN, files=files)).kind is FailureKind.DELIVERY
-    complete = (WrittenFile("copy", 5000, 200_000, SENT, 0.1),)
+    complete = (WrittenFile("copy", 5000, SENT, 0.1),)
     assert measured(replace(SEEN, files=complete)).files == complete
 
 

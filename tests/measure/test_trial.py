@@ -100,7 +100,10 @@ class Course:
         )  # fmt: skip
         prefix = profile.measured.index.target
         stats = self.folder / "impstats.log"
-        yield Pipeline(lab, profile, cast(Rsyslogd, rsyslogd), stats, prefix, ONE_EACH)
+        yield Pipeline(
+            rsyslogd=cast(Rsyslogd, rsyslogd), stats=stats, lab=lab, profile=profile,
+            prefix=prefix, learnt=ONE_EACH,
+        )  # fmt: skip
 
     @contextmanager
     def traffic(self, *_: object) -> Iterator[object]:
@@ -214,7 +217,7 @@ def test_an_engine_without_a_histogram_of_bulks_is_looked_at_in_the_window(
 def test_what_outputs_wrote_into_files_is_read_where_the_plan_says_so(
     course: Course, reads: bool
 ) -> None:
-    files = (WrittenFile("copy", 5000, 200_000, 0, 0.1),)
+    files = (WrittenFile("copy", 5000, 0, 0.1),)
 
     def written(profile: object, folder: Path) -> tuple[WrittenFile, ...]:
         assert (profile, folder) == (small(), course.folder / "files")

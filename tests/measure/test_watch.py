@@ -159,7 +159,10 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
         lab = lab_of(script, **engine)
         bound = profile or small()
         stats, prefix = Path("/nonexistent"), bound.measured.index.target
-        pipe = Pipeline(lab, bound, cast(Rsyslogd, rsyslogd), stats, prefix, ONE_EACH)
+        pipe = Pipeline(
+            rsyslogd=cast(Rsyslogd, rsyslogd), stats=stats, lab=lab, profile=bound,
+            prefix=prefix, learnt=ONE_EACH,
+        )  # fmt: skip
         spec = SimpleNamespace(stamped_run="700")
         flood = cast(Flood, SimpleNamespace(progress=script.progress, spec=spec))
         return Run(script, Watch(pipe, flood, script.began_s))

@@ -28,6 +28,8 @@ CEILING = Ceiling(
         Combination(4, 5000, 0.0, 0.0, 0.0, 0.0, 0.0, "HTTP 429: slow down"),
     ),
     best=BEST,
+    clients=2,
+    bulk=5000,
     eps=120_000.0,
     eps_se=1_500.0,
     engine_cpu_us=13.52,

@@ -168,7 +168,7 @@ def probed(count: int) -> tuple[Run, ...]:
     for block in range(1, count + 1):
         for arm, faster in ((A, 1.0), (B, 1.2)):
             slow = math.exp(rng.gauss(0, 0.08))
-            speed = Speed(900 * slow, 180 * slow, 1200.0, 250.0, 75)
+            speed = Speed(900 * slow, 180 * slow)
             found.append(Run(arm, block, measured(50_000 * faster / slow**2.4, speed=speed)))
     return tuple(found)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.measure.factory import failed, limited_by, measured
-from tests.measure.paced import paced
+from tests.measure.paced import ACTION, MAIN, NOTHING, paced
 from tests.measure.series import series
 from tests.measure.stages import CALM
 from tuner.engine.bulk_times import BulkLatency
@@ -19,7 +19,6 @@ from tuner.measure.measurement import (
     Failure,
     Measurement,
     PacedMeasurement,
-    QueueHigh,
     TracePoint,
 )
 from tuner.measure.stages import Effective, QueueUse, ThreadUse
@@ -173,9 +172,12 @@ def test_a_pipeline_that_carries_nothing_says_so() -> None:
 def test_an_overload_tells_where_the_events_were_and_what_it_cost() -> None:
     run = replace(
         paced((TracePoint(0.0, 0, 0, 0),), pace_kept=False),
-        queues=(
-            QueueHigh("main Q", 70_000, 100_000, 0),
-            QueueHigh("logs queue[DA]", 400_000, 0, 12),
+        effective=replace(
+            NOTHING,
+            queues=(
+                replace(MAIN, most_held=70_000),
+                replace(ACTION, most_held=50_000, most_on_disk=400_000, discarded=12),
+            ),
         ),
         spool_bytes=256 * 1024**2,
         blocked_s=3.2,
@@ -185,7 +187,7 @@ def test_an_overload_tells_where_the_events_were_and_what_it_cost() -> None:
         "15,000 events per second for 10 s, before and after it 5,000",
         "behind by at most 500,000 events, 20,000 of them not taken from the senders",
         "main Q held at most 70,000 of 100,000\n",
-        "logs queue[DA] held at most 400,000, discarded 12",
+        "logs queue held at most 50,000 of 50,000 and 400,000 on disk, discarded 12",
         "on disk at most 256 MiB",
         "senders blocked for 3.2 s, 20,000 of 100,000 messages more than 50 ms late, by up to 3.2",
         "0 lost, 0 duplicated",

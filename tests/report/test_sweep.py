@@ -119,8 +119,8 @@ def test_one_block_has_ratios_without_intervals() -> None:
 def test_files_count_by_event_and_so_does_reading_them() -> None:
     asked = experiment(metrics=["file_bytes_per_event", "decompress_cpu_us"], published={})
     files = (
-        WrittenFile("one", 60_000, 200_000, 1000, 0.002),
-        WrittenFile("two", 40_000, 200_000, 1000, None),
+        WrittenFile("one", 60_000, 1000, 0.002),
+        WrittenFile("two", 40_000, 1000, None),
     )
     runs = (Run("slow", 1, replace(measured(1.0), files=files)),)
     text = markdown_of(swept(asked).with_runs(runs))

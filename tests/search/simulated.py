@@ -122,7 +122,7 @@ class Machine:
         slower = self.moved(dict(asked.changes)) - shown / 2.4
         rng = random.Random(f"pieces {self.seed} {asked.number}")
         zlib_us, socket_us = (each * math.exp(slower + rng.gauss(0, 0.02)) for each in (900, 180))
-        return replace(run, speed=Speed(zlib_us, socket_us, 1200.0, 250.0, 75))
+        return replace(run, speed=Speed(zlib_us, socket_us))
 
     def _speed(self, what: str, number: int) -> float:
         each = [

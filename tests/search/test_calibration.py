@@ -99,7 +99,7 @@ def probed(count: int, seed: int) -> Calibration:
     faster = [rng.gauss(0, 0.12) for _ in range(count)]
     rates = [math.exp(11 + each + rng.gauss(0, 0.04)) for each in faster]
     slower = [math.exp(-each / 2.4) for each in faster]
-    speeds = [Speed(900 * one, 180 * one, 1200.0, 250.0, 75) for one in slower]
+    speeds = [Speed(900 * one, 180 * one) for one in slower]
     return calibrate(Repeats(rates, [10.0 * number for number in range(count)], speeds))
 
 
@@ -120,7 +120,7 @@ def test_a_handful_of_runs_tells_most_of_it_and_says_so() -> None:
 
 
 def test_without_a_probe_beside_every_run_nothing_is_adjusted() -> None:
-    speeds = [None, Speed(900.0, 180.0, 1200.0, 250.0, 75)]
+    speeds = [None, Speed(900.0, 180.0)]
     calibration = calibrate(Repeats([50_000.0, 51_000.0], [0.0, 10.0], speeds))
     assert calibration.sigma_adjusted is None
     assert "adjusted" not in next(calibrated(calibration))

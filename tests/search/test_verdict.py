@@ -70,7 +70,7 @@ def probed_pairs(seed: int, slower: float = 0.0) -> list[Pair]:
     def run(rate: float, extra: float = 0.0) -> Measurement:
         slow = rng.gauss(0, 0.06)
         pieces = math.exp(slow + extra)
-        speed = Speed(900 * pieces, 180 * pieces, 1200.0, 250.0, 75)
+        speed = Speed(900 * pieces, 180 * pieces)
         return measured(rate * math.exp(rng.gauss(0, 0.03) - 2.4 * slow), speed=speed)
 
     return [(run(50_000), run(60_000, slower)) for _ in range(8)]

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from posixpath import normpath
 
-from tuner.lab.confined import TLS, TOWARDS_ENGINE, confined, is_of_host, without_host
-from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket, free_port
+from tuner.lab.confined import TLS, confined, is_of_host, parameters, without_host
+from tuner.lab.entrances import EventSource, ReadFile, TcpPort, UdpPort, UnixSocket, free_port
 from tuner.lab.numbered import OWN
 from tuner.modules.input import LOOPBACK
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
@@ -42,8 +42,6 @@ from tuner.script.script import (
     rewritten,
 )
 
-Entrance = TcpPort | UdpPort | ReadFile | UnixSocket
-"""Where messages of cases enter: what a lab can send to."""
 _ENTERED = frozenset({"imtcp", "imptcp", "imudp", "imfile", "imuxsock"})
 _CASE, _FENCE, _INDEX = "$.rsyslogtunecase", "$.rsyslogtunefence", "$.rsyslogtuneindex"
 _PATH, _LINE = "$.rsyslogtunepath", "$.rsyslogtuneline"
@@ -52,19 +50,14 @@ _CURRENT = "$/rsyslogtunecase"
 _OF_NO_CASE = ("rsyslogd", "omelasticsearch")
 # One worker keeps the order, and what is left at the end is written.
 _QUEUE = {"queue.type": "LinkedList", "queue.workerThreads": 1, "queue.timeoutShutdown": 10000}
-# What reads one message after the other, and at once.
-_UNORDERED = frozenset({"threads", "workerthreads", "schedulingpolicy", "schedulingpriority"})
 _INDEXES = "omelasticsearch"
 # TLS needs files of the host's.
 _DRIVER = "defaultnetstreamdriver"
-_OF_ENGINE = TOWARDS_ENGINE | {"errorfile", "bulkmode", "searchtype", "dynsearchtype"}
-_OF_LISTENER = frozenset(
-    {"address", "port", "device", "listenportfilename", "namespace", "allowedsender"}
+_OF_ENGINE = parameters("servers", "login", "sending")
+_OF_LISTENER, _OF_FILES, _UNORDERED, _JOINS_LINES = map(
+    parameters, ("listening", "reading", "unordered", "joins_lines")
 )
-# How soon a lab's lines are read, and how many a second: not what becomes of them.
-_OF_FILES = frozenset({"mode", "pollinginterval", "maxlinesatonce", "freshstarttail"})
 _LIMITS = ("ratelimit.", "syssock.ratelimit.")
-_JOINS_LINES = ("startmsg.regex", "endmsg.regex", "readmode")
 _WILDCARDS = re.compile(r"[*?\[\]]")
 # What sends or writes events elsewhere, with the template that it has without one; omfile's is
 # that of omfile here too.
@@ -90,7 +83,7 @@ class CaseScript:
     sink_url: str
     folder: str
     mark: str
-    entrances: dict[str, Entrance] = field(default_factory=dict)
+    entrances: dict[str, EventSource] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
     gaps: list[Gap] = field(default_factory=list)
     templates: list[Statement] = field(default_factory=list)

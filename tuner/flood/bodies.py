@@ -68,7 +68,7 @@ def _lognormal(mean: int, least: int, most: int, count: int) -> list[int]:
     below, above = math.log(mean) - _FAR, math.log(mean) + _FAR
     for _ in range(_HALVINGS):
         middle = (below + above) / 2
-        if _mean(values, _shares(values, middle, sigma)) < mean:
+        if float(values @ _shares(values, middle, sigma)) < mean:
             below = middle
         else:
             above = middle
@@ -85,10 +85,6 @@ def _shares(values: NDArray[np.float64], mu: float, sigma: float) -> NDArray[np.
     shares = np.exp(weights - np.max(weights))
     scaled: NDArray[np.float64] = shares / shares.sum()
     return scaled
-
-
-def _mean(values: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
-    return float(values @ shares)
 
 
 def _with_sum(rounded: list[int], total: int, least: int, most: int) -> list[int]:

@@ -7,31 +7,28 @@ import os
 import select
 import socket
 import time
+from contextlib import suppress
 from io import FileIO
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tuner.flood.messages import Block
 from tuner.flood.spec import address_of
-from tuner.flood.stream import CONNECT_TIMEOUT_S, SEND_BUFFER_BYTES, Broken, ByteStream, describe
+from tuner.flood.stream import (
+    CONNECT_TIMEOUT_S,
+    SEND_BUFFER_BYTES,
+    Broken,
+    ByteStream,
+    broken_by_errors,
+)
+from tuner.host.usage import sockets_at
 from tuner.lab.receiver import LONGEST_RELP_HEAD, RELP_HEAD
 
 _NONE_LEFT = memoryview(b"")
 _NO_ENDS = np.empty(0, dtype=np.int64)
-
-
-class Carrier(Protocol):
-    """What carries the bytes of a connection: a stream, a socket or a file."""
-
-    def fileno(self) -> int:
-        """Its descriptor."""
-
-    def close(self) -> None:
-        """Close it."""
 
 
 class Connection:
@@ -41,7 +38,7 @@ class Connection:
     Its messages `gone` to `end` of the latest block are not wholly on their way yet.
     """
 
-    def __init__(self, name: str, carrier: Carrier) -> None:
+    def __init__(self, name: str, carrier: ByteStream | socket.socket | FileIO) -> None:
         self.name = name
         self._carrier = carrier
         self.route = 0
@@ -145,7 +142,6 @@ _ROOM_S = 0.0001
 _DEFAULT_BUFFER = Path("/proc/sys/net/core/rmem_default")
 # What it is on x86-64 (include/net/sock.h); older kernels do not say it in a network namespace.
 _USUAL_BUFFER_BYTES = 212_992
-_TABLES = (Path("/proc/net/udp"), Path("/proc/net/udp6"))
 
 
 def _buffer_bytes() -> int:
@@ -185,25 +181,17 @@ class DatagramConnection(Connection):
         before = self._done
         begin = self._ends[before - 1] if before else 0
         send, data = self._socket.send, self._data
-        try:
+        with broken_by_errors(f"{self.name} failed"), suppress(BlockingIOError):
             for end in islice(self._ends, before, before + self._room()):
                 send(data[begin:end])
                 begin = end
                 self._done += 1
-        except BlockingIOError:
-            pass
-        except OSError as error:
-            raise Broken(f"{self.name} failed: {describe(error)}") from error
         return self._went(self._done - before)
 
     def hear(self) -> None:
         """Learn whether the receiver is gone; raises Broken then."""
-        try:
+        with broken_by_errors(f"{self.name} failed"), suppress(BlockingIOError):
             self._socket.recv(1)
-        except BlockingIOError:
-            return
-        except OSError as error:
-            raise Broken(f"{self.name} failed: {describe(error)}") from error
 
     def _room(self) -> int:
         """How many datagrams may go now; the socket itself says when it is full."""
@@ -221,7 +209,7 @@ class UdpConnection(DatagramConnection):
 
     def __init__(self, name: str, target: str, source: str | None = None) -> None:
         host, port = address_of(target)
-        try:
+        with broken_by_errors(f"{name} could not be opened"):
             family, kind, protocol, _, address = socket.getaddrinfo(
                 host, port, type=socket.SOCK_DGRAM
             )[0]
@@ -229,17 +217,15 @@ class UdpConnection(DatagramConnection):
             if source is not None:
                 connected.bind((source, 0))
             connected.connect(address)
-        except OSError as error:
-            raise Broken(f"{name} could not be opened: {describe(error)}") from error
         super().__init__(name, connected)
-        self._local = f":{port:04X}"
-        self._tables = [table for table in _TABLES if _waiting_bytes(table, self._local)]
+        self._port, self._is_here = port, bool(sockets_at("udp", port))
         self._most_bytes = _buffer_bytes() * 3 // 4
 
     def _room(self) -> int:
-        if not self._tables:
+        if not self._is_here:
             return len(self._ends)
-        waiting = max(max(_waiting_bytes(table, self._local)) for table in self._tables)
+        held = (row[4].partition(":")[2] for row in sockets_at("udp", self._port))
+        waiting = max((int(size, 16) for size in held), default=0)
         # What a datagram takes of a buffer: its own size rounded up to a power of two, and headers.
         datagram_bytes = 2 * self._ends[-1] // len(self._ends) + 1280
         room = (self._most_bytes - waiting) // datagram_bytes
@@ -253,19 +239,9 @@ class UnixConnection(DatagramConnection):
 
     def __init__(self, name: str, target: str) -> None:
         connected = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        try:
+        with broken_by_errors(f"{name} could not be opened"):
             connected.connect(target)
-        except OSError as error:
-            connected.close()
-            raise Broken(f"{name} could not be opened: {describe(error)}") from error
         super().__init__(name, connected)
-
-
-def _waiting_bytes(table: Path, local: str) -> list[int]:
-    """What the buffers of the sockets that are bound to a port hold, as the table says."""
-    lines = table.read_text(encoding="ascii").splitlines()[1:] if table.exists() else []
-    rows = (line.split() for line in lines if local in line)
-    return [int(row[4].partition(":")[2], 16) for row in rows if row[1].endswith(local)]
 
 
 class FileConnection(Connection):
@@ -278,10 +254,8 @@ class FileConnection(Connection):
     def __init__(self, name: str, target: str) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         flags |= os.O_CLOEXEC
-        try:
+        with broken_by_errors(f"{name} could not be opened"):
             self._file = FileIO(os.open(target, flags, 0o644), "w")
-        except OSError as error:
-            raise Broken(f"{name} could not be opened: {describe(error)}") from error
         super().__init__(name, self._file)
 
     @property
@@ -293,11 +267,9 @@ class FileConnection(Connection):
         """Write a block; returns how many messages it has."""
         self._begin(block)
         unwritten = block.data
-        try:
+        with broken_by_errors(f"{self.name} failed"):
             while unwritten:
                 unwritten = unwritten[self._file.write(unwritten) :]
-        except OSError as error:
-            raise Broken(f"{self.name} failed: {describe(error)}") from error
         return self._went(len(block.ends))
 
     def go_on(self) -> int:

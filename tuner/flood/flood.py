@@ -190,7 +190,9 @@ class FloodSender:
             with self._news:
                 self._news.wait_for(lambda: self._status or self._ended, START_TIMEOUT_S)
             if self._status is None:
-                raise JobFailed(f"the flood did not start{self._why_not()}")
+                late = f" within {START_TIMEOUT_S:g} s: this machine is very busy"
+                why = f": {self._child.complaint()}" if self._ended else late
+                raise JobFailed(f"the flood did not start{why}")
             progress = self._status.progress
             if progress.error is not None:
                 failure = NotListening if progress.is_refused else JobFailed
@@ -248,12 +250,6 @@ class FloodSender:
             return replace(self.progress(), truncated=True, error=late)
         self._reader.join()
         return self.progress()
-
-    def _why_not(self) -> str:
-        """Why there was no news of the process, as the end of a sentence."""
-        if self._ended:
-            return f": {self._running().complaint()}"
-        return f" within {START_TIMEOUT_S:g} s: this machine is very busy"
 
     def _running(self) -> SenderProcess:
         if self._child is None:

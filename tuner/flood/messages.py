@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import cache
 from itertools import accumulate
 from typing import Generic, NamedTuple, TypeVar
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -382,22 +383,13 @@ def _stamp(blank: Blank, dice: Dice, at_s: int) -> str:
     return whole[: max(shortest, dice.pick(blank.lengths) if blank.lengths else shortest)]
 
 
-def _uuid(dice: Dice) -> str:
-    digits = f"{dice.below(1 << 63):016x}{dice.below(1 << 63):016x}"
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
-
-
-def _ipv6(dice: Dice) -> str:
-    return "fd00::" + ":".join(f"{dice.below(1 << 16):x}" for _ in range(3))
-
-
 _WRITERS: Mapping[str, Callable[[Dice, int], str]] = {
     "word": _word,
     "Word": lambda dice, length: _word(dice, length).capitalize(),
     "WORD": lambda dice, length: _word(dice, length).upper(),
     "text": _words,
     "ipv4": lambda dice, _: f"10.{dice.below(256)}.{dice.below(256)}.{1 + dice.below(254)}",
-    "ipv6": lambda dice, _: _ipv6(dice),
+    "ipv6": lambda dice, _: "fd00::" + ":".join(f"{dice.below(1 << 16):x}" for _ in range(3)),
     "mac": lambda dice, _: dice.below(1 << 48).to_bytes(6).hex(":"),
-    "uuid": lambda dice, _: _uuid(dice),
+    "uuid": lambda dice, _: str(UUID(f"{dice.below(1 << 63):016x}{dice.below(1 << 63):016x}")),
 }

@@ -80,17 +80,9 @@ def replayed_file(path: str) -> ReplayedFile:
         lines,
         blank=len(cleaned) - len(lines),
         controlled=sum(a != b for a, b in zip(written, cleaned, strict=True) if b),
-        not_utf8=sum(not _is_utf8(line) for line in lines),
+        not_utf8=sum(line.decode(errors="ignore").encode() != line for line in lines),
         is_whole=is_whole,
     )
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def cut(line: bytes, most: int) -> bytes:

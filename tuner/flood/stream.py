@@ -9,7 +9,8 @@ import struct
 import sys
 import termios
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from tuner.flood.spec import Credentials, address_of
 
@@ -23,9 +24,15 @@ class Broken(Exception):
     """A connection failed; the message says which and how."""
 
 
-def describe(error: OSError) -> str:
-    """An operating system's error in its own words, without its number."""
-    return (error.strerror or str(error) or type(error).__name__).lower()
+@contextmanager
+def broken_by_errors(what: str) -> Iterator[None]:
+    """Raise Broken for an operating system's error: what happened, and its own words without its
+    number."""
+    try:
+        yield
+    except OSError as error:
+        words = (error.strerror or str(error) or type(error).__name__).lower()
+        raise Broken(f"{what}: {words}") from error
 
 
 class ByteStream:
@@ -37,12 +44,10 @@ class ByteStream:
     def __init__(self, name: str, target: str, source: str | None = None) -> None:
         self.name = name
         source_address = None if source is None else (source, 0)
-        try:
+        with broken_by_errors(f"{name} could not be opened"):
             self._socket = self._opened(
                 socket.create_connection(address_of(target), CONNECT_TIMEOUT_S, source_address)
             )
-        except OSError as error:
-            raise Broken(f"{name} could not be opened: {describe(error)}") from error
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
@@ -53,24 +58,17 @@ class ByteStream:
 
     def push(self, data: memoryview) -> int:
         """Hand over what is taken at once; returns how many bytes that were."""
-        try:
+        with broken_by_errors(f"{self.name} failed"), suppress(*self._not_now):
             return self._socket.send(data)
-        except self._not_now:
-            return 0
-        except OSError as error:
-            raise Broken(f"{self.name} failed: {describe(error)}") from error
+        return 0
 
     def pull(self) -> bytes:
         """What the receiver says, nothing when it is silent; raises Broken when it hung up."""
-        try:
-            heard = self._socket.recv(_CHUNK_BYTES)
-        except self._not_now:
-            return b""
-        except OSError as error:
-            raise Broken(f"{self.name} failed: {describe(error)}") from error
-        if heard == b"":
+        with broken_by_errors(f"{self.name} failed"), suppress(*self._not_now):
+            if heard := self._socket.recv(_CHUNK_BYTES):
+                return heard
             raise Broken(f"{self.name} was closed by the receiver")
-        return heard
+        return b""
 
     def answer_soon(self) -> None:
         """Have the kernel acknowledge what is read next at once: a receiver that answers in small

@@ -22,13 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuner.errors import JobFailed, ProgramMissing, Refused
-from tuner.host.process import (
-    daemons_can_read,
-    describe_exit,
-    own_environment,
-    run,
-    run_as_daemon,
-)
+from tuner.host.process import daemons_can_read, describe_exit, own_environment, run, run_as_daemon
 from tuner.host.programs import rsyslog_version, rsyslogd, to_install
 from tuner.modules.registry import UNPACKAGED, every_package, packaged_since
 from tuner.reading import content, table

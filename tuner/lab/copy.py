@@ -11,14 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from tuner.engines.given_template import GivenTemplate
 from tuner.errors import Refused
-from tuner.lab.confined import (
-    TLS,
-    TOWARDS_ENGINE,
-    confined,
-    is_of_host,
-    parameters,
-    without_host,
-)
+from tuner.lab.confined import TLS, TOWARDS_ENGINE, confined, is_of_host, parameters, without_host
 from tuner.lab.numbered import (
     LINE_DIGITS,
     OF_HEAD,

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from tuner.errors import JobFailed
 from tuner.host.process import run
 from tuner.host.programs import openssl
-from tuner.host.usage import listener_on, position_in
+from tuner.host.usage import listener_on, position_in, sockets_at
 from tuner.lab.scratch import LONGEST_SOCKET
 from tuner.modules.input import LOOPBACK, TRANSPORTS, Input
 from tuner.modules.secrets import COLLECTOR_NAME, SENDER_NAME, Certificates
@@ -60,12 +59,12 @@ def has_address(address: str) -> bool:
 
 def is_listening(port: int) -> bool:
     """Whether anybody listens on the port, from /proc/net/tcp (proc(5)); costs no connection."""
-    return any(state == _LISTEN for state in _states("tcp", port))
+    return any(row[3] == _LISTEN for row in sockets_at("tcp", port))
 
 
 def is_bound(port: int) -> bool:
     """Whether a UDP socket is bound to the port, from /proc/net/udp."""
-    return bool(_states("udp", port))
+    return bool(sockets_at("udp", port))
 
 
 def are_free(first: int, count: int) -> bool:
@@ -92,27 +91,6 @@ def _lasting(count: int) -> Sequence[int]:
     below = range(_LOWEST, min(low, _HIGHEST + 1) - count + 1)
     above = range(max(high + 1, _LOWEST), last + 1)
     return (*below, *above) or range(_LOWEST, last + 1)
-
-
-def _states(protocol: str, port: int) -> list[str]:
-    """The states of the sockets at a local port."""
-    wanted = f":{port:04X}"
-    states = []
-    for table in (Path(f"/proc/net/{protocol}"), Path(f"/proc/net/{protocol}6")):
-        lines = table.read_text(encoding="ascii").splitlines()[1:] if table.exists() else []
-        rows = (line.split() for line in lines)
-        states += [row[3] for row in rows if row[1].endswith(wanted)]
-    return states
-
-
-class EventSource(Protocol):
-    """One place that an rsyslogd of ours takes events from; as text, what it does there."""
-
-    def require_free(self) -> None:
-        """Raise JobFailed when somebody else has it."""
-
-    def is_open(self, pid: int, /) -> bool:
-        """Whether the rsyslogd with this process id takes events there."""
 
 
 _SEND_S = 20.0
@@ -238,6 +216,10 @@ class ReadFile:
 
     def __str__(self) -> str:
         return f"read {self.path}"
+
+
+EventSource = TcpPort | UdpPort | UnixSocket | ReadFile
+"""One place that an rsyslogd of ours takes events from; as text, what it does there."""
 
 
 def entrances(bound: Profile) -> tuple[EventSource, ...]:

@@ -104,23 +104,14 @@ class NodeRefused(JobFailed):
 
 
 class Nodes:
-    """A running engine that stays at its addresses through restarts; each begins without data."""
+    """A running engine that stays at its addresses through restarts, each of which begins without
+    data: the `plan` that it runs with, and the nodes that are `running`."""
 
     def __init__(self, plan: NodePlan, rooms: Sequence[NodeRoom]) -> None:
-        self._first = self._plan = plan
+        self._first = self.plan = plan
         self._rooms = tuple(rooms)
-        self._running: tuple[NodeProcess, ...] = ()
+        self.running: tuple[NodeProcess, ...] = ()
         self._start(plan)
-
-    @property
-    def plan(self) -> NodePlan:
-        """What it runs with."""
-        return self._plan
-
-    @property
-    def running(self) -> tuple[NodeProcess, ...]:
-        """Each node."""
-        return self._running
 
     @property
     def memory_bytes(self) -> int:
@@ -134,7 +125,7 @@ class Nodes:
 
     def ending(self) -> str | None:
         """How the first node that ended did so, or None while all run."""
-        return next((ending for node in self._running if (ending := node.ending())), None)
+        return next((ending for node in self.running if (ending := node.ending())), None)
 
     def run_with(self, heap: str, settings: Mapping[str, str | int | bool]) -> float:
         """Restart the engine where `heap` or `settings` differ from what it runs with; the seconds
@@ -143,7 +134,7 @@ class Nodes:
         Raises NodeRefused when it does not start so, and Unreachable when it then does not start
         as before either.
         """
-        before, plan = self._plan, replace(self._plan, heap=heap, settings=settings)
+        before, plan = self.plan, replace(self.plan, heap=heap, settings=settings)
         if plan == before:
             return 0.0
         started = time.monotonic()
@@ -161,7 +152,7 @@ class Nodes:
 
     def stop(self) -> None:
         """End the engine and everything it started."""
-        for node in self._running:
+        for node in self.running:
             node.stop()
 
     def _go_back(self, plan: NodePlan) -> None:
@@ -173,10 +164,10 @@ class Nodes:
     def _start(self, plan: NodePlan) -> None:
         """End what runs, and start every node without data."""
         self.stop()
-        self._plan, self._running = plan, ()
+        self.plan, self.running = plan, ()
         try:
             for room in self._rooms:
-                self._running += (NodeProcess(plan, room),)
+                self.running += (NodeProcess(plan, room),)
             self._wait()
         except BaseException:
             self.stop()
@@ -184,18 +175,18 @@ class Nodes:
 
     def _wait(self) -> None:
         """Wait until each node answers and is one of the cluster."""
-        name, patience_s = self._plan.distribution.engine.value, START_TIMEOUT_S * self._plan.nodes
-        clients = [EngineClient(node.url, timeout_s=5) for node in self._running]
+        name, patience_s = self.plan.distribution.engine.value, START_TIMEOUT_S * self.plan.nodes
+        clients = [EngineClient(node.url, timeout_s=5) for node in self.running]
 
         def is_complete() -> bool:
-            for node in self._running:
+            for node in self.running:
                 if (ending := node.exit()) is not None:
                     raise JobFailed(f"{name} ended with {ending} while starting:\n{node.reasons()}")
             return all(node_count(client) >= len(clients) for client in clients)
 
         try:
             if not wait_until(is_complete, patience_s, _POLL_S):
-                reasons = self._running[0].reasons()
+                reasons = self.running[0].reasons()
                 raise JobFailed(f"{name} did not answer within {patience_s:.0f} s:\n{reasons}")
         finally:
             for client in clients:

@@ -15,11 +15,9 @@ import signal
 import socket
 import sys
 from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from tuner.errors import JobFailed
 from tuner.host.process import Child
@@ -91,13 +89,6 @@ _REPLIES = {
 }
 
 
-class Reader(Protocol):
-    """What reads the bytes of one connection."""
-
-    def feed(self, data: bytes, /) -> tuple[int, bytes]:
-        """How many messages end in the data, and what is to be answered."""
-
-
 class TcpReader:
     """Messages over TCP: lines, or frames that say their length where the first one does."""
 
@@ -105,8 +96,8 @@ class TcpReader:
         self._says_length: bool | None = None
         self._rest = b""
 
-    def feed(self, data: bytes, /) -> tuple[int, bytes]:
-        """Counts messages, and answers nothing."""
+    def feed(self, data: bytes) -> tuple[int, bytes]:
+        """How many messages end in the data; nothing is answered."""
         if self._says_length is None:
             self._says_length = _COUNTED.match(data) is not None
         if not self._says_length:
@@ -127,8 +118,9 @@ class RelpReader:
     def __init__(self) -> None:
         self._rest = b""
 
-    def feed(self, data: bytes, /) -> tuple[int, bytes]:
-        """Counts and acknowledges messages.  Raises ValueError for what is no RELP."""
+    def feed(self, data: bytes) -> tuple[int, bytes]:
+        """How many messages end in the data, and their acknowledgements.  Raises ValueError for
+        what is no RELP."""
         data, at, messages = self._rest + data, 0, 0
         replies = []
         while (head := RELP_HEAD.match(data, at)) is not None:
@@ -178,7 +170,7 @@ class Receiving:
         sys.stdout.write(json.dumps(self._came) + "\n")
         sys.stdout.flush()
 
-    def _listen(self, port: int, kind: str, reader: Callable[[], Reader]) -> None:
+    def _listen(self, port: int, kind: str, reader: type[TcpReader | RelpReader]) -> None:
         listener = socket.create_server((LOOPBACK, port), backlog=_BACKLOG)
 
         def accept() -> None:
@@ -188,7 +180,7 @@ class Receiving:
 
         self._waiting.register(listener, selectors.EVENT_READ, accept)
 
-    def _take(self, connection: socket.socket, kind: str, reader: Reader) -> None:
+    def _take(self, connection: socket.socket, kind: str, reader: TcpReader | RelpReader) -> None:
         try:
             data = connection.recv(_CHUNK)
             messages, answer = reader.feed(data)

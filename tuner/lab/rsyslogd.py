@@ -148,7 +148,7 @@ class LabDaemon:
 
     rsyslogd: Rsyslogd
     stats: Path
-    receiver: Receiver | None
+    receiver: Receiver | None = None
 
 
 def start(bound: Bound, config: str, folder: Path, *, dies_with_us: bool = True) -> Rsyslogd:

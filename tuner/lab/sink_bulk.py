@@ -192,14 +192,15 @@ _PAGE = b"<html><head><title>%d</title></head><body><h1>From a proxy</h1></body>
 
 
 class FaultInjector:
-    """Decides which bulk requests and events go wrong; may be called from any thread."""
+    """Decides which bulk requests and events go wrong, and knows the bytes of the requests that it
+    works on; may be called from any thread."""
 
     def __init__(self, faults: Sequence[Fault] = ()) -> None:
         self._lock = threading.Lock()
         self._of_requests = [fault for fault in faults if not fault.kind.is_of_an_event]
         self._of_events = {fault: fault.times for fault in faults if fault.kind.is_of_an_event}
         self._requests = 0
-        self._under_way_bytes = 0
+        self.under_way_bytes = 0
         self._hits: list[FaultCount] = []
 
     @property
@@ -208,16 +209,11 @@ class FaultInjector:
         with self._lock:
             return list(self._hits)
 
-    @property
-    def under_way_bytes(self) -> int:
-        """Bytes of the bulk requests that it works on."""
-        return self._under_way_bytes
-
     def bulk(self, body: bytes, store: Bulk) -> Reply:
         """Answer the next bulk request, well or otherwise."""
         with self._lock:
             self._requests += 1
-            self._under_way_bytes += len(body)
+            self.under_way_bytes += len(body)
             active = [
                 fault
                 for fault in self._of_requests
@@ -232,7 +228,7 @@ class FaultInjector:
             return reply
         finally:
             with self._lock:
-                self._under_way_bytes -= len(body)
+                self.under_way_bytes -= len(body)
 
     def tampered(self, numbers: Numbers) -> Numbers:
         """The sequence numbers to count when these arrive."""

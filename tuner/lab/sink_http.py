@@ -12,14 +12,12 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from http.client import responses
 from typing import NoReturn
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 LONGEST_HEAD_BYTES = 64 * 1024
 LONGEST_BODY_BYTES = 100 * 1024 * 1024
-_REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
-            411: "Length Required", 413: "Content Too Large", 429: "Too Many Requests",
-            431: "Request Header Fields Too Large", 503: "Service Unavailable"}  # fmt: skip
 # Closing with a linger time of zero sends a reset instead of an orderly end.
 _RESETS = struct.pack("ii", 1, 0)
 
@@ -100,7 +98,7 @@ class Conversation:
         if reply.ending is not ReplyEnding.KEPT:
             self._break_off(reply.ending)
         head = (
-            f"HTTP/1.1 {reply.status} {_REASONS.get(reply.status, 'Error')}\r\n"
+            f"HTTP/1.1 {reply.status} {responses.get(reply.status, 'Error')}\r\n"
             f"X-elastic-product: Elasticsearch\r\ncontent-type: {reply.kind}\r\n"
             f"content-length: {len(reply.body)}\r\n\r\n"
         )

@@ -8,7 +8,9 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from heapq import nsmallest
 from itertools import starmap
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,9 +63,7 @@ class ReplyTimes:
                         "count": sum(self._counts[route]),
                         "total_size_in_bytes": self._body_bytes[route],
                     },
-                    "responses": {
-                        "handling_time_histogram": _histogram(self._counts[route]),
-                    },
+                    "responses": {"handling_time_histogram": _histogram(self._counts[route])},
                 }
                 for route in _ROUTES
             }
@@ -125,33 +125,28 @@ def _fitting(body: bytes, documents: int, most_bytes: int) -> tuple[int, int]:
 
 
 class DrawnSample:
-    """A sample of all documents that came, each as likely in it as any other; the place of the next
-    one to take is drawn beforehand (algorithm L), so that the others cost nothing."""
+    """A sample of all documents that came, each as likely in it as any other: those to which chance
+    gives the lowest numbers."""
 
     def __init__(self, size: int = SAMPLE) -> None:
-        self.documents: list[bytes] = []
-        self._size, self._came, self._next, self._weight = size, 0, size - 1, 1.0
+        self._size, self._came, self._below = size, 0, 1.0
+        self._drawn: list[tuple[float, int, bytes]] = []
         self._random = np.random.default_rng(0)
+
+    @property
+    def documents(self) -> list[bytes]:
+        """The sample, in the order in which it came."""
+        return [document for _, _, document in sorted(self._drawn, key=itemgetter(1))]
 
     def add(self, documents: Sequence[bytes]) -> None:
         """Take some of these, or none."""
-        first = self._came
+        chances = self._random.random(len(documents))
+        for at in np.flatnonzero(chances < self._below).tolist():
+            self._drawn.append((float(chances[at]), self._came + at, documents[at]))
         self._came += len(documents)
-        if len(self.documents) < self._size:
-            self.documents += documents[: self._size - len(self.documents)]
-            if len(self.documents) < self._size:
-                return
-            if self._weight == 1.0:
-                self._skip()
-        while self._next < self._came:
-            place = int(self._random.integers(self._size))
-            self.documents[place] = documents[self._next - first]
-            self._skip()
-
-    def _skip(self) -> None:
-        chances = 1.0 - self._random.random(2)
-        self._weight *= math.exp(math.log(chances[0]) / self._size)
-        self._next += math.floor(math.log(chances[1]) / math.log1p(-self._weight)) + 1
+        if len(self._drawn) > self._size:
+            self._drawn = nsmallest(self._size, self._drawn)
+            self._below = self._drawn[-1][0]
 
 
 class Missing(Exception):

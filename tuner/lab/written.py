@@ -17,12 +17,11 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """The files of one output: bytes on disk and of the text in them, the lines in
-    there, and the processor seconds of decompressing them, None where they are plain."""
+    """The files of one output: bytes on disk, the lines of the text in them, and the processor
+    seconds of decompressing them, None where they are plain."""
 
     output: str
     bytes: int
-    text_bytes: int
     events: int
     decompress_cpu_s: float | None
 
@@ -47,12 +46,11 @@ def _takes_all(bound: Profile, output: OmfileOutput) -> bool:
 def _written(output: OmfileOutput, folder: Path) -> WrittenFile:
     paths = list(_paths(output, folder))
     read = [_read(path) for path in paths]
-    took_s = [content[2] for content in read if content[2] is not None]
+    took_s = [seconds for _, seconds in read if seconds is not None]
     return WrittenFile(
         output=output.name,
         bytes=sum(path.stat().st_size for path in paths),
-        text_bytes=sum(content[0] for content in read),
-        events=sum(content[1] for content in read),
+        events=sum(lines for lines, _ in read),
         decompress_cpu_s=sum(took_s) if took_s else None,
     )
 
@@ -68,17 +66,16 @@ def _paths(output: OmfileOutput, folder: Path) -> Iterator[Path]:
     yield from (path for path in paths if path.is_file() and not path.is_symlink())
 
 
-def _read(path: Path) -> tuple[int, int, float | None]:
-    """The bytes of text in a file, its lines, and the processor seconds of decompressing it,
-    counting not included."""
+def _read(path: Path) -> tuple[int, float | None]:
+    """The lines of a file, and the processor seconds of decompressing it, counting not
+    included."""
     with open_given(path) as raw:
         kind, read = decompressing(raw)
-        total, lines, took_s = 0, 0, 0.0
+        lines, took_s = 0, 0.0
         while True:
             began_s = time.thread_time()
             chunk = read(_CHUNK)
             took_s += time.thread_time() - began_s
             if not chunk:
-                return total, lines, took_s if kind else None
-            total += len(chunk)
+                return lines, took_s if kind else None
             lines += chunk.count(b"\n")

@@ -303,24 +303,14 @@ _FIGURES: dict[Bottleneck, tuple[str, ...]] = {
     Bottleneck.REJECTIONS: ("rejections", "action queue", "engine"),
     Bottleneck.SENDER: ("backlog", "sender", "machine"),
     Bottleneck.NETWORK: ("sender", "input threads", "machine"),
-    Bottleneck.MERGES: (
-        "indexing throttled",
-        "merges throttled",
-        "engine",
-        "disk",
-    ),
+    Bottleneck.MERGES: ("indexing throttled", "merges throttled", "engine", "disk"),
     Bottleneck.DISK: ("disk", "main queue", "action queue", "engine"),
     Bottleneck.ACTION_CPU: ("action queue", "engine", "machine"),
     Bottleneck.MAIN_WORKER: ("main queue", "action queue", "machine"),
     Bottleneck.INPUT: ("input threads", "sender", "main queue", "action queue"),
     Bottleneck.ENGINE_CPU: ("engine", "machine", "action queue"),
     Bottleneck.MACHINE_CPU: ("machine", "main queue", "action queue"),
-    Bottleneck.ACTION_WAITING: (
-        "action queue",
-        "bulk request",
-        "engine",
-        "machine",
-    ),
+    Bottleneck.ACTION_WAITING: ("action queue", "bulk request", "engine", "machine"),
     Bottleneck.UNCLEAR: tuple(_TEXTS),
 }
 

@@ -64,21 +64,16 @@ class Combination:
         return f"{clients}, bulks of {self.bulk:,}: {reached}"
 
 
-@dataclass(frozen=True)
-class Ceiling:
-    """The rate of the best combination, measured afresh over a window twice as long, because the
-    highest of many noisy figures is too high (the winner's curse); CPU as in Combination.
+@dataclass(frozen=True, kw_only=True)
+class Ceiling(Combination):
+    """The best combination, measured afresh over a window twice as long, because the highest of
+    many noisy figures is too high (the winner's curse); and all that were tried.
 
     `documents` is how many different ones were sent, over and over.
     """
 
     combinations: tuple[Combination, ...]
     best: Combination
-    eps: float
-    eps_se: float
-    engine_cpu_us: float
-    client_cpu_us: float
-    others_cpu: float
     documents: int
 
 
@@ -139,15 +134,9 @@ class _Experiment:
             fresh = self._combination(bulks, best.clients, 2 * self.plan.window_s)
             self.tell(f"again: {fresh}")
             if fresh.invalid is None:
+                documents = self.lines.count(b"\n") // 2
                 return Ceiling(
-                    combinations=combinations,
-                    best=best,
-                    eps=fresh.eps,
-                    eps_se=fresh.eps_se,
-                    engine_cpu_us=fresh.engine_cpu_us,
-                    client_cpu_us=fresh.client_cpu_us,
-                    others_cpu=fresh.others_cpu,
-                    documents=self.lines.count(b"\n") // 2,
+                    **vars(fresh), combinations=combinations, best=best, documents=documents
                 )
             objections.append(fresh)
         raise JobFailed(f"the engine's ceiling could not be measured: {objections[-1]}")

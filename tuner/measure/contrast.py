@@ -181,12 +181,7 @@ def detectable_by(
 
 
 def pairs_to_detect(
-    gain: float,
-    sigma: float,
-    fewest: int,
-    *,
-    restarting: bool = False,
-    known_by: float = math.inf,
+    gain: float, sigma: float, fewest: int, *, restarting: bool = False, known_by: float = math.inf
 ) -> int | None:
     """How many pairs, `fewest` at least, show such a gain with 80 % power where `sigma` is the
     standard deviation of a run's logarithm, `known_by` so many degrees of freedom; None for more

@@ -10,15 +10,7 @@ from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times,
 from tuner.engine.status import index_counters, node_counters
 from tuner.errors import JobFailed
 from tuner.flood.flood import Flood
-from tuner.host.usage import (
-    CoreTime,
-    Load,
-    Threads,
-    core_time,
-    growth,
-    thread_cpu,
-    thread_loads,
-)
+from tuner.host.usage import CoreTime, Load, Threads, core_time, growth, thread_cpu, thread_loads
 from tuner.lab.loads import LoadCounts
 from tuner.lab.probe import Pieces
 from tuner.measure.pipeline import Pipeline

@@ -43,25 +43,20 @@ class Arrivals:
 
     def freshness_s(self, intended_s: Mapping[int, float]) -> Percentiles | None:
         """Percentiles over the events of the blocks in `intended_s`, which says when the first of
-        each block was due; None when none of them was found."""
+        each block was due: the smallest delay that at least that share of them does not exceed.
+        None when none of them was found."""
         late = [
             (at_s - intended_s[first], count)
             for first, count, at_s in self._times
             if first in intended_s
         ]
-        return weighted_percentiles(late)
-
-
-def weighted_percentiles(values: list[tuple[float, int]]) -> Percentiles | None:
-    """Percentiles of values that each stand for so many events: the smallest value that at least
-    that share of the events does not exceed.  None without values."""
-    if not values:
-        return None
-    figures, counts = np.array(values).T
-    shares = (0.50, 0.95, 0.99, 1.0)
-    return Percentiles(
-        *np.quantile(figures, shares, weights=counts, method="inverted_cdf").tolist()
-    )
+        if not late:
+            return None
+        figures, counts = np.array(late).T
+        shares = (0.50, 0.95, 0.99, 1.0)
+        return Percentiles(
+            *np.quantile(figures, shares, weights=counts, method="inverted_cdf").tolist()
+        )
 
 
 class Freshness:
@@ -84,7 +79,7 @@ class Freshness:
         """How long an event waits for a refresh at most, in seconds; 0 where there is none."""
         return self._interval_s or 0.0
 
-    def look(self, _samples: Sequence[Poll] = ()) -> None:
+    def look(self) -> None:
         """Note what is searchable now, if there was a refresh."""
         if not self.is_seen:
             return
@@ -118,19 +113,12 @@ class Freshness:
     def between(
         self, samples: Sequence[Poll], timeline: Timeline | None, final: FloodProgress
     ) -> Percentiles | None:
-        """How long the events took that were due between the first and the last of these polls."""
+        """How long the events took that were due between the first and the last of these polls, by
+        when the first event of each block was due; None where that is not seen."""
         if timeline is None:
             return None
-        from_s, to_s = (poll.at_s - timeline.start_s for poll in (samples[0], samples[-1]))
-        return self.of(timeline, from_s, to_s, final)
-
-    def of(
-        self, timeline: Timeline, from_s: float, to_s: float, final: FloodProgress
-    ) -> Percentiles | None:
-        """How long the events took that were due between two times of a schedule, in seconds since
-        its start, by when the first event of each block was due; None where that is not seen."""
-        first = timeline.schedule.due(from_s)
-        last = min(final.sent, timeline.schedule.due(to_s))
+        ends = (poll.at_s - timeline.start_s for poll in (samples[0], samples[-1]))
+        first, last = (min(final.sent, timeline.schedule.due(at_s)) for at_s in ends)
         begin = -(-first // self._width) * self._width
         numbers = range(begin, last, self._width)
         freshness = self._arrivals.freshness_s(

@@ -29,7 +29,7 @@ from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until_quiet
 from tuner.lab.bind import Bound
-from tuner.lab.confined import TLS
+from tuner.lab.confined import TLS, parameters
 from tuner.lab.copy import LabCopy, copied
 from tuner.lab.lab import Lab, Learnt
 from tuner.lab.receiver import Received
@@ -57,25 +57,8 @@ _NO_TEMPLATE = (
     "your mapping and index settings: base.template names no file, so the engine guesses the types "
     "of fields and has its own settings"
 )
-# What of an action into an engine says which documents it writes.
-_OF_DOCUMENTS = frozenset(
-    {"name", "type", "template", "searchindex", "dynsearchindex", "writeoperation",
-     "bulkid", "dynbulkid", "retryfailures", "retryruleset"}
-)  # fmt: skip
-# Where events enter in a lab, and how many at a time: what a lab gives to inputs, and a search
-# turns of them.
-_OF_ENTRANCE = frozenset(
-    {"address", "port", "file", "socket", "threads", "workerthreads", "processonpoller",
-     "starvationprotection.maxreads", "batchsize", "maxsubmitatonce"}
-)  # fmt: skip
+_OF_DOCUMENTS, _OF_ENTRANCE, _WAITING = map(parameters, ("documents", "entrance", "waiting"))
 _COMPRESSION = ("compression.mode", "zipLevel")
-# What makes a queue wait although it holds messages.
-_WAITING = frozenset(
-    {
-        "queue.dequeueslowdown", "queue.mindequeuebatchsize", "queue.mindequeuebatchsize.timeout",
-        "queue.dequeuetimebegin", "queue.dequeuetimeend",
-    }
-)  # fmt: skip
 
 
 def learnt(lab: Lab, profile: Profile, text: Base | None = None) -> Learnt:

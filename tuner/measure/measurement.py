@@ -14,6 +14,7 @@ from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.speed import Speed
 from tuner.measure.stages import Effective
 from tuner.profile.objective import Objective
+from tuner.reading import table
 
 
 @dataclass(frozen=True)
@@ -171,6 +172,9 @@ class Consequence(Enum):
     INFORMS = "for information"
 
 
+_DOUBTS = table("measure/doubts.toml")
+
+
 class DoubtKind(Enum):
     """Why a measurement should be trusted less."""
 
@@ -189,7 +193,7 @@ class DoubtKind(Enum):
     @property
     def consequence(self) -> Consequence:
         """What it does to a comparison of such runs."""
-        return _CONSEQUENCES.get(self, Consequence.INFORMS)
+        return Consequence[str(_DOUBTS[self.value]["consequence"]).upper()]
 
     @property
     def meaning(self) -> str:
@@ -199,45 +203,7 @@ class DoubtKind(Enum):
     @property
     def advice(self) -> str:
         """What it means and what to do about it."""
-        return _ADVICE[self]
-
-
-# What bends the rate of one side is in no interval; what disturbs all runs alike is.  What a short
-# window postpones is charged to the rate that is claimed.
-_CONSEQUENCES = {
-    DoubtKind.SENDER_LIMITED: Consequence.QUESTIONS,
-    DoubtKind.CARRIED_OVER: Consequence.QUESTIONS,
-    DoubtKind.UNMERGED: Consequence.QUESTIONS,
-    DoubtKind.PACE_MISSED: Consequence.QUESTIONS,
-    DoubtKind.CONTENT_DIFFERS: Consequence.QUESTIONS,
-    DoubtKind.DISTURBED: Consequence.WIDENS,
-    DoubtKind.UNSTEADY: Consequence.WIDENS,
-    DoubtKind.FEW_SAMPLES: Consequence.WIDENS,
-}
-
-_ADVICE = {
-    DoubtKind.UNSTEADY: "the rate did not settle: its halves differ by more than 5 % and it drifts "
-    "by more than 10 %; measure longer, on a quieter machine",
-    DoubtKind.SENDER_LIMITED: "the backlog ran low, so the sender may have set this rate: "
-    "give the queues more room",
-    DoubtKind.SHORT_WINDOW: "the window is shorter than twice the refresh interval, so it made "
-    "segments of another size than the engine will, which merge at another pace: measure longer",
-    DoubtKind.PACE_MISSED: "messages went out late, so less was offered than asked for: "
-    "the pipeline did not take them, or this machine is too busy to send them",
-    DoubtKind.CARRIED_OVER: "the engine still worked on something else when this began: "
-    "measure on an engine that nothing else uses",
-    DoubtKind.COUNTERS_DISAGREE: "rsyslog's own counters differ from what was sent and indexed: "
-    "trust the engine's, and look for messages that rsyslog wrote itself or took from elsewhere",
-    DoubtKind.CLOCK: "the wall clock was set while this ran, so time stamps and rsyslog's counters "
-    "cannot be matched: rates are right, they use a clock of their own",
-    DoubtKind.UNMERGED: "merges had not ended long after the last event: "
-    "the rate until merged is not known, and the disk space is too large",
-    DoubtKind.CONTENT_DIFFERS: "documents hold something else than the same messages gave in the "
-    "slow pass before: look at how these fields are written, what they hold may depend on load",
-    DoubtKind.DISTURBED: "something else used a fifth of this machine's cores or more: "
-    "measure on a quiet machine",
-    DoubtKind.FEW_SAMPLES: "fewer than 20 samples in the window: measure longer",
-}
+        return str(_DOUBTS[self.value]["advice"])
 
 
 @dataclass(frozen=True)
@@ -293,7 +259,6 @@ class Measurement(RunFigures):
     drain_s: float
     deferred_cpu_us: float
     flood_cpu_us: float
-    blocked_share: float
     rejected: int
     segments: int
     store_bytes: int
@@ -367,16 +332,6 @@ class TracePoint:
         return self.due - self.indexed
 
 
-@dataclass(frozen=True)
-class QueueHigh:
-    """The most messages that a queue held, and its room; of a part on disk the room is 0."""
-
-    name: str
-    most_held: int
-    size: int
-    discarded: int
-
-
 @dataclass(frozen=True, kw_only=True)
 class PacedMeasurement(RunFigures):
     """What became of traffic by a schedule.
@@ -395,7 +350,6 @@ class PacedMeasurement(RunFigures):
     pace_kept: bool
     blocked_s: float
     freshness_s: Percentiles | None
-    queues: tuple[QueueHigh, ...]
     spool_bytes: int
     effective: Effective
     trace: tuple[TracePoint, ...]
@@ -403,7 +357,7 @@ class PacedMeasurement(RunFigures):
     @property
     def uses_disk(self) -> bool:
         """Whether a disk-assisted queue had to write to disk."""
-        return any(queue.name.endswith("[DA]") and queue.most_held > 0 for queue in self.queues)
+        return any(queue.most_on_disk for queue in self.effective.queues)
 
 
 def others_used(runs: Sequence[Measurement]) -> float:

@@ -13,24 +13,16 @@ from pathlib import Path
 
 from tuner.flood.flood import Flood
 from tuner.flood.pace import Schedule, Timeline
-from tuner.flood.spec import FloodProgress
 from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
 from tuner.measure.freshness import Freshness
-from tuner.measure.measurement import (
-    Failure,
-    PacedMeasurement,
-    QueueHigh,
-    StageClock,
-    TracePoint,
-    TrialPart,
-)
+from tuner.measure.measurement import Failure, PacedMeasurement, StageClock, TracePoint, TrialPart
 from tuner.measure.pipeline import Pipeline
-from tuner.measure.settle import Settled, loss_of, settle
+from tuner.measure.settle import loss_of, settle
 from tuner.measure.speed import speed_of
-from tuner.measure.stages import Effective, effective
-from tuner.measure.summary import end_doubts, failure_of, machine_doubts, pace_doubts
+from tuner.measure.stages import effective
+from tuner.measure.summary import Observed, end_doubts, failure_of, machine_doubts, pace_doubts
 from tuner.measure.trial import Tell, finish, in_pipeline
 from tuner.measure.watch import Watch
 from tuner.measure.window import Poll, rise
@@ -57,105 +49,98 @@ def run_paced(
 ) -> PacedMeasurement | Failure:
     """Send to the pipeline of `profile` by a schedule; failures and errors as in `run_trial`."""
     return in_pipeline(
-        lab, profile, name, tell, lambda pipe, stages: _Paced(pipe, pacing, stages).measure()
+        lab, profile, name, tell, lambda pipe, stages: _followed(pipe, pacing, stages)
     )
 
 
-class _Paced:
-    """The course of one open-loop trial."""
+def _followed(pipe: Pipeline, pacing: Pacing, stages: StageClock) -> PacedMeasurement | Failure:
+    """Send by the schedule and account for every event."""
+    judged_s = pacing.judged_to_s - pacing.judged_from_s
+    due = pacing.schedule.due(pacing.judged_to_s) - pacing.schedule.due(pacing.judged_from_s)
+    freshness, files, spooled = Freshness(pipe, due / judged_s), _spool_files(pipe.profile), [0]
 
-    def __init__(self, pipe: Pipeline, pacing: Pacing, stages: StageClock) -> None:
-        self._lab, self._profile = pipe.lab, pipe.profile
-        self._pipe, self._pacing, self._stages = pipe, pacing, stages
-        judged_s = pacing.judged_to_s - pacing.judged_from_s
-        due = pacing.schedule.due(pacing.judged_to_s) - pacing.schedule.due(pacing.judged_from_s)
-        self._freshness = Freshness(pipe, due / judged_s)
-        self._spooled = 0
-        queues_of_retries = [
-            queue for retry in retries(pipe.profile) for queue in (retry.queue, retry.again_queue)
-        ]
-        self._files = [name for queue in queues(pipe.profile) for name in file_names(queue)]
-        self._files += [queue.filename for queue in queues_of_retries if queue.filename is not None]
-
-    def measure(self) -> PacedMeasurement | Failure:
-        """Send by the schedule and account for every event."""
-        with Flood(self._pipe.spec, self._lab.loads()) as flood:
-            watch = Watch(self._pipe, flood)
-            flood.follow(self._pacing.schedule)
-            self._stages.begin(TrialPart.WARM_UP, "sending")
-            lead = watch.follow(self._pacing.judged_from_s, self._look)
-            self._stages.begin(TrialPart.WINDOW)
-            before = watch.counters()
-            judged_s = self._pacing.judged_to_s - self._pacing.judged_from_s
-            judged = watch.follow(judged_s, self._look)
-            after = watch.counters()
-            self._stages.begin(TrialPart.DRAIN)
-            tail = watch.follow(self._pacing.lasts_s - self._pacing.judged_to_s, self._look)
-            timeline = flood.timeline()
-            final = finish(watch)
-            if isinstance(final, Failure):
-                return final
-            if timeline is None:
-                raise AssertionError("a flood that follows a schedule has a timeline")
-            self._stages.begin(TrialPart.DRAIN, "waiting until all is searchable")
-            self._freshness.await_all(watch, final)
-            settled = settle(watch, final.events)
-            if (loss := watch.loss()) is not None:
-                return loss_of(loss, settled.delivery)
-            self._stages.begin(TrialPart.SETTLE, at_s=settled.drained_at_s)
-            window = Window(before, after, judged, (), settled.snapshots)
-            return self._summarised((*lead, *judged, *tail), window, timeline, final, settled)
-
-    def _look(self, samples: Sequence[Poll]) -> None:
+    def look(_samples: Sequence[Poll]) -> None:
         """Note what is searchable and what is on disk."""
-        self._spooled = max(self._spooled, _spool_bytes(self._pipe.stats.parent, self._files))
-        self._freshness.look(samples)
+        spooled.append(_spool_bytes(pipe.stats.parent, files))
+        freshness.look()
 
-    def _summarised(
-        self,
-        samples: Sequence[Poll],
-        window: Window,
-        timeline: Timeline,
-        final: FloodProgress,
-        settled: Settled,
-    ) -> PacedMeasurement | Failure:
-        """The measurement, or the failure when events are missing or a guardrail is breached."""
-        failure = failure_of(settled, self._profile)
-        if failure is not None:
-            return failure
-        growth, punctuality = window.growth, final.punctuality
-        moments = [_moment(sample, timeline) for sample in window.samples]
-        passed_s = moments[-1].at_s - moments[0].at_s
-        events = max(1, moments[-1].indexed - moments[0].indexed)
-        used = effective(window, self._profile)
-        verdict = verdict_of(window, self._lab, self._profile)
-        return PacedMeasurement(
-            offered_per_second=(moments[-1].due - moments[0].due) / passed_s,
-            eps=events / passed_s,
-            growth_per_second=rise([(moment.at_s, moment.behind) for moment in moments]),
-            sent=final.sent,
-            late=punctuality.late if punctuality is not None else 0,
-            max_late_s=punctuality.max_late_s if punctuality is not None else 0.0,
-            pace_kept=punctuality is None or punctuality.kept,
-            blocked_s=final.blocked_seconds,
-            freshness_s=self._freshness.of(
-                timeline, self._pacing.judged_from_s, self._pacing.judged_to_s, final
-            ),
-            queues=_queues(settled, used),
-            spool_bytes=self._spooled,
-            delivery=settled.delivery,
-            shipper_cpu_us=growth.shipper_cpu_s * 1e6 / events,
-            engine_cpu_us=growth.engine_cpu_s * 1e6 / events,
-            shipper_rss_bytes=settled.shipper.peak_rss_bytes,
-            effective=used,
-            speed=speed_of(growth.probe),
-            trace=_thinned([_moment(sample, timeline) for sample in samples]),
-            doubts=(
-                *pace_doubts(punctuality),
-                *machine_doubts(window, None if verdict is None else verdict.others_cpu),
-                *end_doubts(window, settled, self._profile),
-            ),
-        )
+    with Flood(pipe.spec, pipe.lab.loads()) as flood:
+        watch = Watch(pipe, flood)
+        flood.follow(pacing.schedule)
+        stages.begin(TrialPart.WARM_UP, "sending")
+        lead = watch.follow(pacing.judged_from_s, look)
+        stages.begin(TrialPart.WINDOW)
+        before = watch.counters()
+        judged = watch.follow(judged_s, look)
+        after = watch.counters()
+        stages.begin(TrialPart.DRAIN)
+        tail = watch.follow(pacing.lasts_s - pacing.judged_to_s, look)
+        timeline = flood.timeline()
+        final = finish(watch)
+        if isinstance(final, Failure):
+            return final
+        if timeline is None:
+            raise AssertionError("a flood that follows a schedule has a timeline")
+        stages.begin(TrialPart.DRAIN, "waiting until all is searchable")
+        freshness.await_all(watch, final)
+        settled = settle(watch, final.events)
+        if (loss := watch.loss()) is not None:
+            return loss_of(loss, settled.delivery)
+        stages.begin(TrialPart.SETTLE, at_s=settled.drained_at_s)
+    failure = failure_of(settled, pipe.profile)
+    if failure is not None:
+        return failure
+    window = Window(before, after, judged, (), settled.snapshots)
+    fresh = freshness.between(judged, timeline, final)
+    observed = Observed(window, final, settled, begun_cpu_ms=None, fresh=fresh)
+    trace = tuple(_moment(sample, timeline) for sample in (*lead, *judged, *tail))
+    return _summarised(observed, pipe, trace, timeline, max(spooled))
+
+
+def _summarised(
+    observed: Observed,
+    pipe: Pipeline,
+    trace: Sequence[TracePoint],
+    timeline: Timeline,
+    spool_bytes: int,
+) -> PacedMeasurement:
+    window, final, settled = observed.window, observed.final, observed.settled
+    growth, punctuality = window.growth, final.punctuality
+    moments = [_moment(sample, timeline) for sample in window.samples]
+    passed_s = moments[-1].at_s - moments[0].at_s
+    events = max(1, moments[-1].indexed - moments[0].indexed)
+    verdict = verdict_of(window, pipe.lab, pipe.profile)
+    return PacedMeasurement(
+        offered_per_second=(moments[-1].due - moments[0].due) / passed_s,
+        eps=events / passed_s,
+        growth_per_second=rise([(moment.at_s, moment.behind) for moment in moments]),
+        sent=final.sent,
+        late=punctuality.late if punctuality is not None else 0,
+        max_late_s=punctuality.max_late_s if punctuality is not None else 0.0,
+        pace_kept=punctuality is None or punctuality.kept,
+        blocked_s=final.blocked_seconds,
+        freshness_s=observed.fresh,
+        spool_bytes=spool_bytes,
+        delivery=settled.delivery,
+        shipper_cpu_us=growth.shipper_cpu_s * 1e6 / events,
+        engine_cpu_us=growth.engine_cpu_s * 1e6 / events,
+        shipper_rss_bytes=settled.shipper.peak_rss_bytes,
+        effective=effective(window, pipe.profile),
+        speed=speed_of(growth.probe),
+        trace=_thinned(trace),
+        doubts=(
+            *pace_doubts(punctuality),
+            *machine_doubts(window, None if verdict is None else verdict.others_cpu),
+            *end_doubts(window, settled, pipe.profile),
+        ),
+    )
+
+
+def _spool_files(profile: Profile) -> list[str]:
+    """The files of all queues, those of refused documents too, by `queue.filename`."""
+    files = [name for queue in queues(profile) for name in file_names(queue)]
+    again = (queue for retry in retries(profile) for queue in (retry.queue, retry.again_queue))
+    return files + [queue.filename for queue in again if queue.filename is not None]
 
 
 def _spool_bytes(folder: Path, filenames: Sequence[str]) -> int:
@@ -186,20 +171,3 @@ def _thinned(moments: Sequence[TracePoint]) -> tuple[TracePoint, ...]:
     for moment in moments:
         by_half_second.setdefault(int(moment.at_s / _TRACE_S), moment)
     return tuple(by_half_second.values())
-
-
-def _queues(settled: Settled, used: Effective) -> tuple[QueueHigh, ...]:
-    """The high marks as rsyslog counted them; its own messages' queues are left out."""
-    sizes = {queue.name: queue.size for queue in used.queues}
-    names = [name for queue in used.queues for name in (queue.name, f"{queue.name}[DA]")]
-    last = settled.snapshots[-1].queues if settled.snapshots else {}
-    return tuple(
-        QueueHigh(
-            name=name,
-            most_held=last[name].maxqsize,
-            size=sizes.get(name, 0),
-            discarded=last[name].discarded_full + last[name].discarded_nf,
-        )
-        for name in names
-        if name in last
-    )

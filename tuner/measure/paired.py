@@ -108,11 +108,7 @@ def _combined(
             raw=_outermost([by_speed.raw for by_speed in by_speeds], pick),
             adjusted=_outermost([by_speed.adjusted for by_speed in by_speeds], pick),
         )
-    return replace(
-        first,
-        **asdict(_outermost(comparisons, pick)),
-        by_speed=by_speed,
-    )
+    return replace(first, **asdict(_outermost(comparisons, pick)), by_speed=by_speed)
 
 
 def _outermost(estimates: Sequence[Estimate], pick: Callable[[Iterable[float]], float]) -> Estimate:

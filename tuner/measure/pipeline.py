@@ -8,7 +8,6 @@ import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.delivery import Expectation
@@ -22,8 +21,7 @@ from tuner.flood.workload import flood_spec
 from tuner.host.process import open_given
 from tuner.lab.copy import LabCopy, copied
 from tuner.lab.lab import Lab, Learnt
-from tuner.lab.receiver import Receiver
-from tuner.lab.rsyslogd import Rsyslogd, running
+from tuner.lab.rsyslogd import LabDaemon, running
 from tuner.lab.scratch import subfolder
 from tuner.measure.learning import learnt
 from tuner.profile.model import Profile
@@ -37,20 +35,16 @@ _MOST_BYTES = 1 << 24
 _REASON = re.compile(r'"reason": ?"((?:[^"\\]|\\.)+)"')
 
 
-@dataclass(frozen=True)
-class Pipeline:
-    """rsyslogd in a lab, taking what a flood of `profile`, as bound to that, sends, and writing its
-    own counters to `stats` once a second; the names of the indices that it writes to have the
-    `prefix`.  What was `learnt` says what should come of each event; the `receiver` takes what is
-    forwarded."""
+@dataclass(frozen=True, kw_only=True)
+class Pipeline(LabDaemon):
+    """rsyslogd in a lab, taking what a flood of `profile`, as bound to that, sends; the names of
+    the indices that it writes to have the `prefix`.  What was `learnt` says what should come of
+    each event."""
 
     lab: Lab
     profile: Profile
-    rsyslogd: Rsyslogd
-    stats: Path
     prefix: str
     learnt: Learnt
-    receiver: Receiver | None = None
 
     @property
     def pattern(self) -> str:
@@ -86,14 +80,9 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
     with removed(lab, name):
         install(lab, copy)
         with running(bound, copy, folder) as now:
+            prefix = copy.site.index_prefix
             yield Pipeline(
-                lab=lab,
-                profile=bound.profile,
-                rsyslogd=now.rsyslogd,
-                stats=now.stats,
-                prefix=copy.site.index_prefix,
-                learnt=expected,
-                receiver=now.receiver,
+                **vars(now), lab=lab, profile=bound.profile, prefix=prefix, learnt=expected
             )
 
 

@@ -4,7 +4,7 @@ what a series of them measured, and the phases after them."""
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tuner.measure.ceiling import Ceiling
@@ -13,7 +13,7 @@ from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, Re
 from tuner.measure.paired import Comparison, Pairs, Speeds
 from tuner.measure.speed import PRIOR
 from tuner.measure.sustain import Overload, Sustained
-from tuner.profile.metric import Metric
+from tuner.profile.metric import FRESHNESS, Metric
 from tuner.profile.model import Profile
 
 
@@ -185,54 +185,34 @@ _ORIGIN = (0.0, 0.0)
 
 def value_of(metric: Metric, result: Result) -> float | None:
     """The figure of a run; None where it shows none."""
-    match result:
-        case Measurement():
-            return _SATURATED[metric](result) if metric in _SATURATED else None
-        case PacedMeasurement():
-            return _AT_A_RATE[metric](result) if metric in _AT_A_RATE else None
-        case Failure():
-            return None
+    return None if isinstance(result, Failure) else _figures(result).get(metric)
 
 
-def _per_event(values: list[float], run: Measurement) -> float | None:
-    """The sum of what files show, for each event; None where none shows it."""
-    return sum(values) / run.delivery.sent if values else None
-
-
-def _decompressing_us(run: Measurement) -> float | None:
+def _figures(run: Measurement | PacedMeasurement) -> Mapping[Metric, float | None]:
+    """Everything that a run shows."""
+    figures: dict[Metric, float | None] = {
+        Metric.EPS: run.eps,
+        Metric.SHIPPER_CPU: run.shipper_cpu_us,
+        Metric.ENGINE_CPU: run.engine_cpu_us,
+        Metric.SHIPPER_CORES: run.eps * run.shipper_cpu_us / 1e6,
+        Metric.ENGINE_CORES: run.eps * run.engine_cpu_us / 1e6,
+        Metric.MEMORY: run.shipper_rss_bytes,
+    }
+    if isinstance(run, PacedMeasurement):
+        fresh = run.freshness_s
+        percentiles = () if fresh is None else (fresh.p50, fresh.p95, fresh.p99)
+        return figures | dict(zip(FRESHNESS, percentiles, strict=False))
     took_s = [file.decompress_cpu_s for file in run.files if file.decompress_cpu_s is not None]
-    return _per_event([1e6 * seconds for seconds in took_s], run)
-
-
-def _freshness(percentile: str) -> Callable[[PacedMeasurement], float | None]:
-    return lambda run: None if run.freshness_s is None else getattr(run.freshness_s, percentile)
-
-
-_SATURATED: Mapping[Metric, Callable[[Measurement], float | None]] = {
-    Metric.EPS: lambda run: run.eps,
-    Metric.EPS_PAID: lambda run: run.eps_paid,
-    Metric.EPS_DURABLE: lambda run: run.eps_durable,
-    Metric.SHIPPER_CPU: lambda run: run.shipper_cpu_us,
-    Metric.ENGINE_CPU: lambda run: run.engine_cpu_paid_us,
-    Metric.FLOOD_CPU: lambda run: run.flood_cpu_us,
-    Metric.SHIPPER_CORES: lambda run: run.eps * run.shipper_cpu_us / 1e6,
-    Metric.ENGINE_CORES: lambda run: run.eps * run.engine_cpu_us / 1e6,
-    Metric.STORE: lambda run: run.store_bytes_per_event,
-    Metric.MEMORY: lambda run: run.shipper_rss_bytes,
-    Metric.FILE: lambda run: _per_event([float(file.bytes) for file in run.files], run),
-    Metric.DECOMPRESS_CPU: _decompressing_us,
-}
-_AT_A_RATE: Mapping[Metric, Callable[[PacedMeasurement], float | None]] = {
-    Metric.EPS: lambda run: run.eps,
-    Metric.SHIPPER_CPU: lambda run: run.shipper_cpu_us,
-    Metric.ENGINE_CPU: lambda run: run.engine_cpu_us,
-    Metric.SHIPPER_CORES: lambda run: run.eps * run.shipper_cpu_us / 1e6,
-    Metric.ENGINE_CORES: lambda run: run.eps * run.engine_cpu_us / 1e6,
-    Metric.MEMORY: lambda run: run.shipper_rss_bytes,
-    Metric.FRESHNESS_P50: _freshness("p50"),
-    Metric.FRESHNESS_P95: _freshness("p95"),
-    Metric.FRESHNESS_P99: _freshness("p99"),
-}
+    sent = run.delivery.sent
+    return figures | {
+        Metric.EPS_PAID: run.eps_paid,
+        Metric.EPS_DURABLE: run.eps_durable,
+        Metric.ENGINE_CPU: run.engine_cpu_paid_us,
+        Metric.FLOOD_CPU: run.flood_cpu_us,
+        Metric.STORE: run.store_bytes_per_event,
+        Metric.FILE: sum(file.bytes for file in run.files) / sent if run.files else None,
+        Metric.DECOMPRESS_CPU: 1e6 * sum(took_s) / sent if took_s else None,
+    }
 
 
 VARYING = frozenset({

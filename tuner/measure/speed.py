@@ -25,18 +25,12 @@ Logs = tuple[float, float]
 
 @dataclass(frozen=True)
 class Speed:
-    """What one piece of the probe's fixed work took in the mean over a window: microseconds of CPU
-    time and, with the waiting for a core, of time by the clock; over so many pieces of each kind.
-
-    Time by the clock depends on how much the pipeline leaves of the cores, and so on its settings:
-    it explains, and is no covariate.
-    """
+    """What one piece of the probe's fixed work took in the mean over a window, in microseconds of
+    CPU time: time by the clock depends on how much the pipeline leaves of the cores, and so on its
+    settings."""
 
     zlib_us: float
     socket_us: float
-    zlib_wall_us: float
-    socket_wall_us: float
-    pieces: int
 
     @property
     def logs(self) -> Logs:
@@ -49,13 +43,7 @@ def speed_of(pieces: Pieces | None) -> Speed | None:
     if pieces is None or pieces.count < 1:
         return None
     each_us = 1e6 / pieces.count
-    return Speed(
-        zlib_us=pieces.zlib_cpu_s * each_us,
-        socket_us=pieces.socket_cpu_s * each_us,
-        zlib_wall_us=pieces.zlib_wall_s * each_us,
-        socket_wall_us=pieces.socket_wall_s * each_us,
-        pieces=pieces.count,
-    )
+    return Speed(pieces.zlib_cpu_s * each_us, pieces.socket_cpu_s * each_us)
 
 
 Floats = NDArray[np.float64]

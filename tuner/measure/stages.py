@@ -263,8 +263,9 @@ _WORTH_NAMING = 0.01
 @dataclass(frozen=True)
 class QueueUse:
     """A queue as configured (`size` and `batch` in messages, `workers`), the most messages that it
-    held since rsyslogd started (None without impstats), the workers that ran, and the mean of
-    the batches that they took (None where rsyslogd does not count them)."""
+    held since rsyslogd started, in memory and in its part on disk (None without impstats, or
+    without such a part), the workers that ran, the mean of the batches that they took (None where
+    rsyslogd does not count them), and the messages that it discarded."""
 
     name: str
     size: int
@@ -273,6 +274,8 @@ class QueueUse:
     workers: int
     running: int
     batch_mean: float | None = None
+    most_on_disk: int | None = None
+    discarded: int = 0
 
 
 @dataclass(frozen=True)
@@ -367,21 +370,19 @@ def _batch_mean(ends: _Ends | None, queue: CountedQueue, profile: Profile) -> fl
     return (after.processed - before.processed) / batches if batches > 0 else None
 
 
-def most_held(name: str, snapshots: Sequence[Snapshot]) -> int | None:
-    """The most messages that were in a queue, those in its part on disk not included."""
-    held = [snapshot.queues[name].maxqsize for snapshot in snapshots if name in snapshot.queues]
-    return max(held, default=None)
-
-
 def _queue(queue: CountedQueue, name: str, window: Window, batch_mean: float | None) -> QueueUse:
+    last = window.snapshots[-1].queues if window.snapshots else {}
+    memory, disk = last.get(name), last.get(f"{name}[DA]")
     return QueueUse(
         name=name,
         size=queue.placed.size,
-        most_held=most_held(name, window.snapshots),
+        most_held=None if memory is None else memory.maxqsize,
         batch=queue.placed.batch,
         workers=queue.placed.workers,
         running=len(window.after.threads.get(worker_thread(name), ())),
         batch_mean=batch_mean,
+        most_on_disk=None if disk is None else disk.maxqsize,
+        discarded=sum(part.discarded_full + part.discarded_nf for part in (memory, disk) if part),
     )
 
 

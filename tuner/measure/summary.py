@@ -112,7 +112,6 @@ def summarise(observed: Observed, lab: Lab, profile: Profile) -> Outcome:
         deferred_cpu_us=deferred_us,
         flood_cpu_us=final.cpu_seconds * 1e6 / max(1, final.sent),
         shipper_rss_bytes=settled.shipper.peak_rss_bytes,
-        blocked_share=min(1.0, growth.sender_blocked_s / max(window_s, 1e-9)),
         rejected=growth.rejected,
         segments=settled.index.segments,
         store_bytes=settled.index.store_bytes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ from tuner.errors import JobFailed, Refused, TuneError, Unreachable
 from tuner.flood.flood import Flood
 from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodProgress
-from tuner.host.process import wait_until
+from tuner.host.process import held, wait_until
 from tuner.lab.copy import FILES
 from tuner.lab.lab import Lab
 from tuner.lab.nodes import NodeRefused
@@ -35,11 +36,10 @@ from tuner.measure.measurement import (
     TrialPart,
     TrialPlan,
 )
-from tuner.measure.outage import drained, outage
 from tuner.measure.pipeline import Pipeline, pipeline, refusal_of
 from tuner.measure.settle import after_loss, loss_of, settle
 from tuner.measure.summary import Observed, summarise
-from tuner.measure.watch import NodeLost, Stalled, Watch, saturate
+from tuner.measure.watch import POLL_S, NodeLost, Stalled, Watch, saturate
 from tuner.measure.window import MARK_S, Mark, Poll, is_flat, is_losing, kept_up, steadiness
 from tuner.profile.model import Profile
 from tuner.profile.objective import Objective
@@ -118,12 +118,12 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
             watch.refresh(steering)
             if plan.outage_s:
                 stages.begin(TrialPart.WARM_UP, "outage")
-                outage(watch, plan.outage_s)
+                _outage(watch, plan.outage_s)
             stages.begin(TrialPart.WINDOW, "window")
             before = watch.counters()
             sampler = BulkWatch() if before.bulk is None else None
             samples = (
-                drained(watch, usual, plan)
+                _drained(watch, usual, plan)
                 if plan.outage_s
                 else _window(watch, plan, steering, sampler, stages)
             )
@@ -169,6 +169,44 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
             if isinstance(outcome, Failure)
             else for_objective(outcome, plan, kept_up(samples))
         )
+
+
+# An engine that hung for long has much to do before it answers.
+_ANSWERS_S = 60.0
+# What is on its way at any moment, in seconds of traffic, beside what was so before the outage.
+_ON_ITS_WAY_S = 0.25
+# A backlog that lasts this many times the outage is not drained, at the rate that is offered.
+_MOST_OUTAGES = 30.0
+
+
+def _outage(watch: Watch, lasts_s: float) -> None:
+    """Let the engine hang for so many seconds.  Raises Refused where it is not ours, Stalled where
+    it does not answer again."""
+    lab = watch.pipe.lab
+    if not lab.engine.processes:
+        raise Refused("an outage needs an engine that the lab started: leave --elasticsearch out")
+    until_s = time.monotonic() + lasts_s
+    with held(lab.engine.processes):
+        while (left_s := until_s - time.monotonic()) > 0:
+            watch.pipe.rsyslogd.check()
+            time.sleep(min(POLL_S, left_s))
+    if not wait_until(lambda: answers(lab.client), _ANSWERS_S):
+        raise Stalled(f"the engine did not answer {_ANSWERS_S:.0f} s after an outage")
+
+
+def _drained(watch: Watch, usual: Sequence[Poll], plan: TrialPlan) -> tuple[Poll, ...]:
+    """The polls since the engine goes on, up to when no more waits than `usual` before it hung.
+    Raises Stalled where that does not come."""
+    on_its_way = statistics.median(poll.backlog for poll in usual)
+    on_its_way += _ON_ITS_WAY_S * (plan.offered or 0.0)
+    longest_s = _MOST_OUTAGES * plan.outage_s
+    polls = watch.follow(longest_s, lambda _: None, lambda polls: polls[-1].backlog <= on_its_way)
+    if polls[-1].backlog > on_its_way:
+        raise Stalled(
+            f"{polls[-1].backlog:,} events still waited {longest_s:.0f} s after an outage of "
+            f"{plan.outage_s:g} s"
+        )
+    return polls
 
 
 _CARRIED = 0.95
@@ -221,7 +259,7 @@ def _steering(
     if rate == "max":
         return saturate(flood, backlog_marks(profile))
     flood.follow(fixed(float(rate)))
-    return (lambda _: None) if freshness is None else freshness.look
+    return (lambda _: None) if freshness is None else lambda _: freshness.look()
 
 
 def _window(

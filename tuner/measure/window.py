@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,11 +43,8 @@ def slope(samples: Sequence[Poll]) -> float:
     """Least-squares slope of the indexed count, events per second; 0 for fewer than two."""
     if len(samples) < 2:
         return 0.0
-    times = np.array([sample.at_s for sample in samples])
-    counts = np.array([sample.indexed for sample in samples])
-    times -= times.mean()
-    spread = float((times * times).sum())
-    return float((times * (counts - counts.mean())).sum()) / spread if spread > 0 else 0.0
+    times, counts = zip(*((sample.at_s, sample.indexed) for sample in samples), strict=True)
+    return statistics.linear_regression(times, counts).slope
 
 
 def rise(counts: Sequence[tuple[float, int]]) -> float:
@@ -174,7 +172,7 @@ def steadiness(samples: Sequence[Poll]) -> Steadiness:
     that is all of the first half, no steady state was reached.  Nothing is really cut off: a window
     that stalls in its second half would look like one whose fast first half was the warm-up.
     """
-    rates = _batch_rates(samples)
+    rates = [_between(early, late) for early, late in itertools.pairwise(samples[::_BATCH])]
     if len(rates) < 4:
         return Steadiness(reached=False, halves=0.0, drift=0.0)
     middle = len(rates) // 2
@@ -186,16 +184,6 @@ def steadiness(samples: Sequence[Poll]) -> Steadiness:
         halves=late / early if early > 0 else 0.0,
         drift=float(line[0]) * (len(rates) - 1) / mean if mean > 0 else 0.0,
     )
-
-
-def _batch_rates(samples: Sequence[Poll]) -> list[float]:
-    """Events per second over batches of five polls."""
-    edges = samples[::_BATCH]
-    return [
-        (late.indexed - early.indexed) / (late.at_s - early.at_s)
-        for early, late in itertools.pairwise(edges)
-        if late.at_s > early.at_s
-    ]
 
 
 def _mser(rates: Sequence[float]) -> int:

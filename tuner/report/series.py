@@ -265,10 +265,11 @@ def _overload_lines(overload: Overload) -> Iterator[str]:
         f"behind by at most {overload.most_behind:,} events, "
         f"{overload.most_unsent:,} of them not taken from the senders"
     )
-    for queue in run.queues:
-        room = f" of {queue.size:,}" if queue.size else ""
+    for queue in run.effective.queues:
+        disk = f" and {queue.most_on_disk:,} on disk" if queue.most_on_disk else ""
         lost = f", discarded {queue.discarded:,}" if queue.discarded else ""
-        yield f"{queue.name} held at most {queue.most_held:,}{room}{lost}"
+        if queue.most_held is not None:
+            yield f"{queue.name} held at most {queue.most_held:,} of {queue.size:,}{disk}{lost}"
     if run.spool_bytes:
         yield f"on disk at most {mebibytes(run.spool_bytes)}"
     yield (

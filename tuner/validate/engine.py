@@ -46,25 +46,21 @@ def request_problems(loaded: LoadedProfile, limits: EngineLimits) -> Iterator[Pr
         path = (*queue.path, "dequeueBatchSize")
         made = f"batches of {queue.batch} events make requests of about {request:,} bytes"
         if limits.request is not None and request > limits.request:
-            yield problem(
-                loaded,
-                path,
-                f"{made}, and a node takes at most {limits.request:,} (http.max_content_length), "
-                f"the rest is answered with 413: use at most {limits.request // event}",
-                TOO_LARGE,
+            made += (
+                f", and a node takes at most {limits.request:,} (http.max_content_length), the "
+                f"rest is answered with 413: use at most {limits.request // event}"
             )
+            yield problem(loaded, path, made, TOO_LARGE)
         elif limits.pressure is not None and request * queue.workers > limits.pressure:
             alone = request > limits.pressure
-            many = "" if alone else f", {queue.workers} of them at a time"
-            yield problem(
-                loaded,
-                path,
-                f"{made}{many}, and a node answers 429 above {limits.pressure:,} bytes under way "
+            made += "" if alone else f", {queue.workers} of them at a time"
+            made += (
+                f", and a node answers 429 above {limits.pressure:,} bytes under way "
                 "(indexing_pressure.memory.limit): use at most "
-                f"{limits.pressure // event // (1 if alone else queue.workers)}",
-                PRESSURE,
-                Severity.ERROR if alone else Severity.WARNING,
+                f"{limits.pressure // event // (1 if alone else queue.workers)}"
             )
+            severity = Severity.ERROR if alone else Severity.WARNING
+            yield problem(loaded, path, made, PRESSURE, severity)
 
 
 NAME = "engine"
