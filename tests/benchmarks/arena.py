@@ -32,6 +32,7 @@ _DECIDES = (
     "tuner/measure/paired.py",
     "tests/benchmarks/arena_*.py",
     "tests/benchmarks/rival*.py",
+    "tests/search/random_points.py",
     "tests/benchmarks/simulator.py",
 )
 
