@@ -65,7 +65,7 @@ def pairs_plot(result: StudyResult) -> Plot | None:
     if claimed is None:
         return None
     scale = rate.facts.scale
-    rates = [(rate.of(before) / scale, rate.of(after) / scale) for before, after in result.pairs]
+    rates = [(rate.of(before) / scale, rate.of(after) / scale) for before, after, _ in result.pairs]
     adjusted = claimed.is_adjusted
     says = (
         f"The profile as written against the best found in {claimed.pairs} fresh pairs, "
@@ -167,7 +167,7 @@ def _every_pair(result: StudyResult) -> tuple[str, tuple[str, ...], tuple[tuple[
             f"{before.delivery.sent:,} / {before.delivery.indexed:,}",
             f"{after.delivery.sent:,} / {after.delivery.indexed:,}",
         )
-        for number, (before, after) in enumerate(result.pairs, 1)
+        for number, (before, after, _) in enumerate(result.pairs, 1)
     )
     return f"Every pair as measured, {rate.label}", header, tuple(rows)
 

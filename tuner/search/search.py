@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count
+from itertools import accumulate, count
 
 from tuner.errors import Refused
+from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.machines import outliers
 from tuner.measure.measurement import Failure, TrialPlan, others_used
 from tuner.search import notes
@@ -27,7 +28,6 @@ from tuner.search.calibration import calibrate, calibrating, repeats_of
 from tuner.search.climb import Climb, Leader, begin_climb, turned_knobs
 from tuner.search.effects import Block, Design, blocks_left, designed, effects_of
 from tuner.search.farm import Task, Work
-from tuner.search.front import front_pairs
 from tuner.search.runner import Runner
 from tuner.search.study import BASELINE, Asked, Changes, Phase, Step, Trial
 from tuner.search.verdict import (
@@ -37,9 +37,11 @@ from tuner.search.verdict import (
     disqualified,
     gains_of,
     is_repaired,
+    neighbours,
     pairs_of,
     reason_of,
     recipe_of,
+    to_pair,
 )
 
 BEST = "the best found"
@@ -441,10 +443,28 @@ class Ascent:
         yield from runner.run(next_task, again=False)
 
     def front(self) -> Iterator[Step]:
-        """Pairs of other points of the front of two figures, once a winner was confirmed."""
-        winner = candidate_of(self.runner.trials)
-        if winner is not None and not self._is_disqualified(winner):
-            yield from front_pairs(self.runner, self._pair)
+        """The fewest pairs, in turns, of the profile as written and of as many other points of the
+        front of two figures as there is time for, once a winner was confirmed."""
+        forecast, header = self.runner.forecast, self.runner.setup.header
+        runner, winner = self.runner, candidate_of(self.runner.trials)
+        if header.options.front is None or winner is None or self._is_disqualified(winner):
+            return
+        forecast.aside_s, plan = 0.0, forecast.plans.final
+        points = to_pair(runner.trials, header.options.front, header.limits)
+        left_s = forecast.left_s() - runner.setup.pace.end_s
+        pairs_s = accumulate(FEWEST_PAIRS * forecast.pair_s(plan, point) for point in points)
+        fit = sum(total_s <= left_s for total_s in pairs_s)
+        if fit < len(points):
+            yield runner.note(notes.shorter_front(fit, len(points)))
+        runs = runner.of(Phase.FRONT)
+        made = {run.pair for point in points for _, run in neighbours(runs, BASELINE, point)}
+        written = {BASELINE: runner.baseline}
+        tasks = [
+            partial(self._pair, Phase.FRONT, {**written, point: "on the front"}, plan, pair)
+            for pair, point in enumerate(FEWEST_PAIRS * points[:fit], 1)
+            if pair not in made
+        ]
+        yield from runner.run(lambda _: tasks.pop(0) if tasks else None, again=False)
 
     def _pairs_of(self, winner: Changes) -> tuple[Pair, ...]:
         """The complete pairs of a winner."""
