@@ -168,12 +168,6 @@ def _refresh_intervals(profile: Profile) -> tuple[Level, ...]:
     return tuple(text for text in _REFRESH_INTERVALS if (seconds(text) or 0) < bound_s)
 
 
-def _durabilities(profile: Profile) -> tuple[Level, ...]:
-    """The profile's own first."""
-    now = profile.measured.index.settings.translog_durability
-    return (now, "request" if now == "async" else "async")
-
-
 def _fewer_replicas(profile: Profile) -> tuple[Level, ...]:
     """None, one and so on to as many as there are."""
     return tuple(range(profile.measured.index.settings.number_of_replicas + 1))
@@ -185,28 +179,18 @@ def _shard_counts(profile: Profile) -> tuple[Level, ...]:
     return (1, 2, 4) if nodes == 1 else (1, nodes, 2 * nodes)
 
 
-def _source_modes(profile: Profile) -> tuple[Level, ...]:
-    """The profile's own first."""
-    now = profile.measured.index.settings.mapping_source_mode
-    return (now, "stored" if now == "synthetic" else "synthetic")
-
-
 def _modes(profile: Profile) -> tuple[Level, ...]:
-    """The profile's own first; an index without one is of the mode standard."""
-    now = profile.measured.index.settings.mode
-    known = [mode for mode, since in MODES.items() if unknown_to(profile.release, *since) is None]
-    return (now, *(mode for mode in known if mode != (now or "standard")))
+    """Those that the engine knows."""
+    return tuple(
+        mode for mode, since in MODES.items() if unknown_to(profile.release, *since) is None
+    )
 
 
-def _buffer_in_bytes(profile: Profile) -> bool:
-    """The profile gives the index buffer in bytes."""
-    return not _buffer_in_percent(profile)
-
-
-def _buffer_in_percent(profile: Profile) -> bool:
-    """The index buffer is a share of the heap."""
+def _buffers(profile: Profile) -> tuple[Level, ...]:
+    """In bytes where the profile's is in bytes, else as shares of the heap."""
     size = profile.node.indices_memory_index_buffer_size
-    return size is None or size.endswith("%")
+    is_share = size is None or size.endswith("%")
+    return (None, "20%", "30%", "40%") if is_share else ("512mb", "1gb")
 
 
 def _heaps(profile: Profile) -> tuple[Level, ...]:
@@ -240,17 +224,17 @@ def _pool_sizes(profile: Profile) -> tuple[Level, ...]:
 
 # Closed until a guarantee is opened by name.
 _GUARDED = (
-    Row(Part.SETTINGS, "translog.durability", 50, {_WAITING: _UP, _DISK: _UP}, _durabilities,
-        ordered=False, allow="translog.durability"),
+    Row(Part.SETTINGS, "translog.durability", 50, {_WAITING: _UP, _DISK: _UP},
+        ("request", "async"), unset="request", ordered=False, allow="translog.durability"),
     Row(Part.SETTINGS, "translog.sync_interval", 340, {_DISK: _UP},
         ("1s", "5s", "15s", "30s", "60s"), default="5s",
         parent="translog.durability", idle=(None, "request"), allow="translog.sync_interval"),
     Row(Part.SETTINGS, "number_of_replicas", 170, {_ENGINE: _DOWN, _DISK: _DOWN, _WAITING: _DOWN},
         _fewer_replicas, allow="number_of_replicas"),
-    Row(Part.SETTINGS, "mapping.source.mode", 410, {_DISK: _CHOICE}, _source_modes,
-        ordered=False, allow="mapping.source.mode"),
+    Row(Part.SETTINGS, "mapping.source.mode", 410, {_DISK: _CHOICE}, ("stored", "synthetic"),
+        unset="stored", ordered=False, allow="mapping.source.mode"),
     Row(Part.SETTINGS, "mode", 405, {_DISK: _CHOICE, _ENGINE: _CHOICE}, _modes, ordered=False,
-        allow="settings.mode", note=_OF_MODES, why=_WHY_MODES),
+        unset="standard", allow="settings.mode", note=_OF_MODES, why=_WHY_MODES),
     Row(Part.OUTPUT, "bulkid", 150, {_ENGINE: _UP, _ACTION: _UP}, (None,), ordered=False,
         allow="bulkid"),
     Row(Part.OUTPUT, "retryfailures", 160, {_ENGINE: _UP, _ACTION: _UP}, (None,), ordered=False,
@@ -366,10 +350,7 @@ _INDEX = (
 
 _NODE = (
     Row(Part.NODE, "indices.memory.index_buffer_size", 130,
-        {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP}, (None, "20%", "30%", "40%"), unset="10%",
-        when=_buffer_in_percent),
-    Row(Part.NODE, "indices.memory.index_buffer_size", 130,
-        {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP}, ("512mb", "1gb"), when=_buffer_in_bytes),
+        {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP}, _buffers, unset="10%"),
     Row(Part.NODE, "heap", 480, {_MERGES: _UP, _ENGINE: _UP}, _heaps),
     Row(Part.NODE, "thread_pool.write.size", 420, {_ENGINE: _CHOICE, _WAITING: _CHOICE},
         _pool_sizes, default=_processors, when=_known_processors),
