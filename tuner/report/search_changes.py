@@ -26,7 +26,7 @@ from tuner.report.sections import (
     bullets,
 )
 from tuner.search.effects import RULED_OUT, TOLERATED, EffectRatio, effects_of
-from tuner.search.study import Changes, Phase
+from tuner.search.study import Phase
 from tuner.search.verdict import Claim, FrontPoint
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ def _changes(result: StudyResult) -> Iterator[Block]:
     if groups:
         yield Table("What to change", _HEADER, tuple(_row(group, result) for group in groups))
         yield Paragraph(how_effects_are_known(result))
-        yield from bullets(_together(result))
         if main_queue := with_main_queue(result.written.profile, dict(result.verdict.changes)):
             yield Paragraph(main_queue)
     elif not result.repaired and result.verdict.claim is not Claim.UNFINISHED:
@@ -128,24 +127,6 @@ def _why_taken_back(result: StudyResult) -> str:
         f"{TOLERATED * 100:.0f} % lower by the estimate, and shown to be less than "
         f"{RULED_OUT * 100:.0f} % lower. The intervals below are by the pairs, too."
     )
-
-
-def _together(result: StudyResult) -> Iterator[str]:
-    """Which changes gave more together, or less, than they did alone."""
-
-    def called(changes: Changes) -> str:
-        return " + ".join(f"`{result.name(path)}`" for path, _ in changes)
-
-    effects = result.verdict.effects
-    for interaction in () if effects is None else effects.interactions:
-        (first, second), *others = interaction.pairs
-        more = "more" if interaction.estimate.ratio > 1 else "less"
-        alike = [f"{called(a)} with {called(b)}" for a, b in others]
-        yield (
-            f"{called(first)} and {called(second)} gave {more} together than alone: "
-            f"{interval(interaction.estimate)}"
-            + (f"; these runs cannot tell it from {', or '.join(alike)}" if alike else "")
-        )
 
 
 def _row(group: EffectGroup, result: StudyResult) -> tuple[Cell, ...]:
