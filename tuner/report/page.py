@@ -89,6 +89,7 @@ def _environment() -> jinja2.Environment:
         "svg": svg,
     }
     environment.tests["wide"] = _is_wide
+    environment.filters["kind"] = lambda block: type(block).__name__
     environment.globals["most_rows"] = _MOST_ROWS
     return environment
 

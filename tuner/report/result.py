@@ -78,16 +78,19 @@ class PairFigure:
 
     def got_worse(self, comparison: Comparison) -> bool:
         """Whether the pairs show it, by more than what nobody would call a cost."""
-        return self._moved(comparison, up=not self.is_rate)
+        return _fell(comparison) if self.is_rate else _rose(comparison)
 
     def got_better(self, comparison: Comparison) -> bool:
         """Likewise."""
-        return self._moved(comparison, up=self.is_rate)
+        return _rose(comparison) if self.is_rate else _fell(comparison)
 
-    def _moved(self, comparison: Comparison, *, up: bool) -> bool:
-        if up:
-            return comparison.shows_more and comparison.ratio >= _NOTABLE
-        return comparison.shows_less and comparison.ratio <= 1 / _NOTABLE
+
+def _rose(comparison: Comparison) -> bool:
+    return comparison.shows_more and comparison.ratio >= _NOTABLE
+
+
+def _fell(comparison: Comparison) -> bool:
+    return comparison.shows_less and comparison.ratio <= 1 / _NOTABLE
 
 
 def _fuller_requests(pairs: Sequence[Pair]) -> str:
