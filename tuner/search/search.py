@@ -7,7 +7,7 @@ with it, whatever ended it.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, count
@@ -418,29 +418,13 @@ class Ascent:
     def _beyond_recipe(self, winner: Changes) -> Iterator[Step]:
         """Fresh pairs of a confirmed winner and the best recipe, where there is time for enough:
         what the climb gave beyond what experts would have tried."""
-        forecast = self.runner.forecast
-        runner, plan = self.runner, forecast.plans.final
-        recipe = self._recipe_beyond(winner)
-        begun = max((trial.pair or 0 for trial in runner.of(Phase.RECIPE)), default=0)
-        if recipe is None:
-            return
-        sides, is_over = {recipe.changes: recipe.why, winner: BEST}, False
-
-        def next_task(_: str) -> Task | None:
-            nonlocal begun
-            needed_s = forecast.pair_s(plan, winner) + runner.setup.pace.end_s
-            if is_over or begun == MOST_PAIRS or forecast.left_s() < needed_s:
-                return None
-            begun += 1
-            return partial(paired, begun)
-
-        def paired(pair: int, machine: str) -> Work:
-            nonlocal is_over
-            trial = yield from self._pair(Phase.RECIPE, sides, plan, pair, machine)
-            is_over = is_over or isinstance(trial.outcome, Failure)
-            return trial
-
-        yield from runner.run(next_task, again=False)
+        forecast, recipe = self.runner.forecast, self._recipe_beyond(winner)
+        if recipe is not None:
+            pair_s = forecast.pair_s(forecast.plans.final, winner)
+            fit = int((forecast.left_s() - self.runner.setup.pace.end_s) / pair_s)
+            sides = {recipe.changes: recipe.why, winner: BEST}
+            pairs = max(FEWEST_PAIRS, min(fit, MOST_PAIRS))
+            yield from self._beside(winner, Phase.RECIPE, [sides] * pairs)
 
     def front(self) -> Iterator[Step]:
         """The fewest pairs, in turns, of the profile as written and of as many other points of the
@@ -456,15 +440,27 @@ class Ascent:
         fit = sum(total_s <= left_s for total_s in pairs_s)
         if fit < len(points):
             yield runner.note(notes.shorter_front(fit, len(points)))
-        runs = runner.of(Phase.FRONT)
-        made = {run.pair for point in points for _, run in neighbours(runs, BASELINE, point)}
-        written = {BASELINE: runner.baseline}
+        sides = [{BASELINE: runner.baseline, point: "on the front"} for point in points[:fit]]
+        yield from self._beside(winner, Phase.FRONT, FEWEST_PAIRS * sides)
+
+    def _beside(
+        self, winner: Changes, phase: Phase, pairs: Sequence[Mapping[Changes, str]]
+    ) -> Iterator[Step]:
+        """Pairs beside those of a winner, as long as that can be recommended; what is complete is
+        not made again."""
+        runner, plan = self.runner, self.runner.forecast.plans.final
+        runs = runner.of(phase)
+        made = {run.pair for sides in pairs for _, run in neighbours(runs, *sides)}
         tasks = [
-            partial(self._pair, Phase.FRONT, {**written, point: "on the front"}, plan, pair)
-            for pair, point in enumerate(FEWEST_PAIRS * points[:fit], 1)
+            partial(self._pair, phase, sides, plan, pair)
+            for pair, sides in enumerate(pairs, 1)
             if pair not in made
         ]
-        yield from runner.run(lambda _: tasks.pop(0) if tasks else None, again=False)
+
+        def next_task(_: str) -> Task | None:
+            return tasks.pop(0) if tasks and not self._is_disqualified(winner) else None
+
+        yield from runner.run(next_task, again=False)
 
     def _pairs_of(self, winner: Changes) -> tuple[Pair, ...]:
         """The complete pairs of a winner."""
