@@ -34,7 +34,6 @@ _WIDTH = 400
 _SVG = "http://www.w3.org/2000/svg"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _SIZE = re.compile(r"([\d.]+)px")
-_NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _FONT = frozenset({"font-family", "font-stretch", "font-variant", "font-style", "font-weight"})
 
 
@@ -145,7 +144,7 @@ def svg(plot: Plot) -> str:
 
 
 def _embedded(root: ElementTree.Element, plot: Plot) -> str:
-    """The drawing as part of a page, in the fewest bytes that say it."""
+    """The drawing as part of a page."""
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag in {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}:
@@ -155,7 +154,6 @@ def _embedded(root: ElementTree.Element, plot: Plot) -> str:
     for element in root.iter():
         element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
         _restyle(element)
-        _shorten(element)
     size = root.attrib["viewBox"]
     root.attrib.clear()
     root.attrib |= {"viewBox": size, "role": "img", "aria-labelledby": f"{name}-t {name}-d"}
@@ -190,12 +188,3 @@ def _restyle(element: ElementTree.Element) -> None:
             element.attrib[key] = value
     if classes:
         element.attrib["class"] = " ".join(classes)
-
-
-def _shorten(element: ElementTree.Element) -> None:
-    """Coordinates to a tenth, and no turn by nothing."""
-    if element.attrib.get("transform", "").startswith("rotate(-0 "):
-        del element.attrib["transform"]
-    for key in {"d", "x", "y", "transform"} & element.attrib.keys():
-        rounded = _NUMBER.sub(lambda match: f"{float(match[0]):.1f}", element.attrib[key])
-        element.attrib[key] = re.sub(r"\s+", " ", rounded).strip()

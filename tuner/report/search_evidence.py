@@ -41,7 +41,6 @@ from tuner.report.sections import (
     Columns,
     FileDiff,
     Folded,
-    PaperNote,
     Paragraph,
     Plot,
     ReportSection,
@@ -258,8 +257,8 @@ def trials(result: StudyResult) -> ReportSection:
     marks = tuple(map(_mark, all_trials))
     table = Table("Trials", header, rows, "trials", "trials.csv", marks)
     paper = "They are not printed: `trials.csv` and the page on a screen have them."
-    blocks = (PaperNote(paper), Folded(_summary(result), table, on_paper=False))
-    return ReportSection("trials", "Trials", blocks if rows else ())
+    folded = Folded(_summary(result), table, paper)
+    return ReportSection("trials", "Trials", (folded,) if rows else ())
 
 
 def _summary(result: StudyResult) -> str:

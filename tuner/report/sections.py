@@ -134,21 +134,15 @@ class Columns:
 
 @dataclass(frozen=True)
 class Folded:
-    """A table under a summary, to be opened on a page; `on_paper` it is open or left out."""
+    """A table under a summary, to be opened on a page; on paper it is open, or `instead` of it
+    stands a note."""
 
     summary: str
     table: Table
-    on_paper: bool = True
+    instead: str = ""
 
 
-@dataclass(frozen=True)
-class PaperNote:
-    """What a printed page says of what it leaves out."""
-
-    text: str
-
-
-Block = PlainBlock | Plot | FileDiff | Subheading | Columns | Folded | PaperNote
+Block = PlainBlock | Plot | FileDiff | Subheading | Columns | Folded
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,12 @@ import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.contrast import counted_sigma, detectable_by
 from tuner.measure.measurement import Failure, FailureKind, Measurement
-from tuner.measure.paired import Comparison, compare
 from tuner.measure.series import restarted
 from tuner.measure.speed import Adjustment, ProbedRun, Speed, adjustment, slopes_of, usual
 from tuner.search.space import Floats
@@ -33,14 +31,12 @@ class Calibration:
     """What repeated runs of one profile show.
 
     `sigma` is the standard deviation of a run's logarithm, `sigma_adjusted` that without what the
-    machine's speed explains, None where a run has no probe beside it.
-    `self_comparison` compares the profile with itself, run by neighbouring run, and is None with
-    fewer than four runs.  The noise is `known_by` so many degrees of freedom.
+    machine's speed explains, None where a run has no probe beside it.  The noise is
+    `known_by` so many degrees of freedom.
     """
 
     runs: int
     sigma: float
-    self_comparison: Comparison | None
     sigma_adjusted: float | None = None
     known_by: float = math.inf
 
@@ -57,12 +53,6 @@ class Calibration:
         if self.sigma_adjusted is None:
             return self.sigma
         return counted_sigma(self.sigma, self.sigma_adjusted)
-
-    @property
-    def claims_by_itself(self) -> bool:
-        """Whether the profile looks different from itself, so that something is wrong."""
-        paired = self.self_comparison
-        return paired is not None and not paired.low <= 1.0 <= paired.high
 
 
 @dataclass(frozen=True)
@@ -125,11 +115,9 @@ def calibrate(*machines: Repeats) -> Calibration:
     """
     logs = [repeats.logs for repeats in machines]
     sigma = _sigma(logs)
-    pairs = [pair for repeats in machines for pair in list(pairwise(repeats.rates))[::2]]
-    paired = compare([a for a, _ in pairs], [b for _, b in pairs]) if len(pairs) >= 2 else None
     runs = sum(map(len, logs))
     _, freedom = step_squares(logs)
-    return Calibration(runs, sigma, paired, _sigma_adjusted(machines), freedom)
+    return Calibration(runs, sigma, _sigma_adjusted(machines), freedom)
 
 
 def _sigma(logs: Sequence[Floats], fitted: float = 0.0) -> float:

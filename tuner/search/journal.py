@@ -91,6 +91,8 @@ def record_of(header: Header, lines: Sequence[Line]) -> Record:
                 ended = line
                 if line.ending is Ending.INTERRUPTED:
                     begun.clear()
+            case Began() | Note():
+                pass
     deaths.update(_suspects(begun))
     study = Study(
         header,
