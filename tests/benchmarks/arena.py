@@ -38,6 +38,7 @@ _DECIDES = (
     "tuner/space/*.py",
     "tests/benchmarks/arena_*.py",
     "tests/benchmarks/rival*.py",
+    "tests/search/random_points.py",
     "tests/benchmarks/simulator.py",
 )
 

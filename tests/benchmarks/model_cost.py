@@ -22,8 +22,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from tests.search.random_points import strategy
 from tuner.search.space import Dimension, Observation, Point, Space
-from tuner.search.strategies import strategy
 
 SIGMA = 0.05
 PROPOSALS = 8

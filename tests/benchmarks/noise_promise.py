@@ -29,7 +29,7 @@ RATIO, DEFERRED = 1.2, 0.5
 def calibrated(noise: float, runs: int, rng: np.random.Generator) -> Calibration:
     """What so many runs say whose logarithms differ by this noise."""
     rates = np.exp(11 + rng.normal(0, noise, runs)).tolist()
-    return calibrate(Repeats(rates, [10.0 * number for number in range(runs)]))
+    return calibrate(Repeats(rates))
 
 
 def compared(ratio: float, noise: float, pairs: int, rng: np.random.Generator) -> Comparison:

@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from tests.search.random_points import draw, shrunken
 from tuner.search.space import Belief, Dimension, Observation, Point, Proposal, Space
-from tuner.search.strategies.random_points import draw, shrunken
 
 Handle = TypeVar("Handle")
 

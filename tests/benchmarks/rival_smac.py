@@ -22,9 +22,9 @@ from smac.model.random_forest import RandomForest
 from smac.runhistory import StatusType, TrialInfo, TrialValue
 
 from tests.benchmarks.rival import Rival, proposed, values, without_handle
+from tests.search.random_points import draw
 from tests.search.toys import pool_of
 from tuner.search.space import Dimension, Floats, Observation, Point, Proposal, Space
-from tuner.search.strategies.random_points import draw
 
 # As shipped SMAC trains its forest only after every eighth trial; twice as many trials between two
 # trainings cost it more than a tenth of its regret (reference: search.md 1.3).

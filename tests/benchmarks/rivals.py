@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 
+from tests.search.random_points import NAMES as OURS
+from tests.search.random_points import strategy as ours
 from tuner.search.space import Space, Strategy
-from tuner.search.strategies import NAMES as OURS
-from tuner.search.strategies import strategy as ours
 
 PACKAGES = {"tpe": "optuna", "smac": "smac"}
 TOLD = "told"

@@ -25,7 +25,7 @@ from tuner.cli.search_session import (
 )
 from tuner.errors import BadUsage, JobFailed, Locked, Refused
 from tuner.lint.load import load_profile, parse_profile
-from tuner.search.journal import ASIDE, NAME, Intent, journal, recorded
+from tuner.search.journal import ASIDE, NAME, recorded
 from tuner.search.study import Fingerprint, Header
 
 RUN = CliRunner()
@@ -168,26 +168,6 @@ def test_a_base_that_changed_since_is_refused(tmp_path: Path) -> None:
     path.write_text(BASE.replace("20000", "30000"), encoding="utf-8")
     with pytest.raises(Refused, match=f"{path}, its base, has changed since: start a new search"):
         has_changed(begun_with)
-
-
-@pytest.mark.parametrize("strategy", ["tpe", "smac"])
-def test_a_search_with_a_strategy_of_an_earlier_version_is_reported_but_not_resumed(
-    tmp_path: Path, strategy: str
-) -> None:
-    (tmp_path / "random").mkdir()
-    study = search(tmp_path / "random", World(START_S))
-    header = replace(ASKED, options=replace(ASKED.options, strategy=strategy))
-    with journal(tmp_path, header) as lines:
-        for trial in study.trials[:20]:
-            lines.write(Intent(trial.asked, trial.at_s))
-            lines.write(trial)
-    message = failure(resume(tmp_path), Refused)
-    assert Refused.exit_code == 5
-    assert "cannot be resumed here" in message
-    assert f"its strategy is {strategy}, and this version has default and random" in message
-    shown = RUN.invoke(app, ["report", str(tmp_path)])
-    assert shown.exit_code == 0, shown.exception
-    assert "The search was interrupted" in shown.stdout
 
 
 def test_a_search_that_is_resumed_has_what_is_left_of_its_budget(tmp_path: Path) -> None:

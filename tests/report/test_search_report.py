@@ -131,11 +131,11 @@ def test_the_pairs_are_told_by_the_rate_that_is_claimed(study: Study) -> None:
     )[2]
     listed = rows(shown.partition("\n### ")[0])
     assert [row[3] for row in listed] == [
-        percent(after.eps_paid / before.eps_paid) for before, after in result.pairs
+        percent(after.eps_paid / before.eps_paid) for before, after, _ in result.pairs
     ]
     assert "| change over the steady window |" in shown
     assert [row[4] for row in listed] == [
-        percent(after.eps / before.eps) for before, after in result.pairs
+        percent(after.eps / before.eps) for before, after, _ in result.pairs
     ]
     assert text.count("sent / indexed |\n") == 1
     # Of one that ended before there were enough of them, too.

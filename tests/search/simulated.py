@@ -21,6 +21,7 @@ from typing import Any
 
 from tests.measure.factory import failed, itemised, measured
 from tests.measure.paced import paced
+from tests.search.random_points import strategy
 from tests.search.test_journal import HEADER
 from tuner.errors import Interrupted
 from tuner.lint.candidate import Checker
@@ -33,7 +34,6 @@ from tuner.search.farm import Candidates, Farm, FarmOfOne, Lost, Setup
 from tuner.search.journal import NAME, Ended, Intent, journal, read, record_of, recorded, reopened
 from tuner.search.runner import Runner
 from tuner.search.search import Search
-from tuner.search.strategies import strategy
 from tuner.search.study import Asked, Axis, Changes, Ending, Note, Phase, Session, Step, Study
 from tuner.space.knob import Level
 from tuner.space.knobs import knobs

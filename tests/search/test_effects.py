@@ -241,21 +241,6 @@ def test_what_may_matter_stays() -> None:
     assert found.left == changed(*"abcde")
 
 
-def test_changes_that_help_only_together_are_named() -> None:
-    design = design_of("abcdefg")
-    truth = dict.fromkeys("abcdefg", 0.0) | {"a": 0.1, "b": 0.1}
-
-    def log(changes: Changes) -> float:
-        return logs(truth)(changes) + (0.3 if {"a", "b"} <= {*dict(changes)} else 0.0)
-
-    found = found_of(design, [*calibrated(0.004), *runs(design, log, 0.004)])
-    (interaction,) = found.interactions
-    assert {path for group in interaction.pairs[0] for path, _ in group} == {"a", "b"}
-    assert interaction.estimate.low < math.exp(0.3) < interaction.estimate.high
-    alone = found_of(design, [*calibrated(0.004), *runs(design, logs(truth), 0.004)])
-    assert alone.interactions == ()
-
-
 def test_a_block_without_both_runs_does_not_count() -> None:
     design = design_of("abc", 4)
     made = list(runs(design, logs()))

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from tests.search.random_points import shrunken
 from tuner.measure.paired import compare
 from tuner.search.space import Belief, Observation, Point, choose, next_replication
-from tuner.search.strategies.random_points import shrunken
 
 NOISE = 0.05
 

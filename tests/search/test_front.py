@@ -23,11 +23,10 @@ from tuner.report.result import analyse
 from tuner.report.search_report import outcome_blocks, search_report
 from tuner.report.sections import Plot, Table
 from tuner.search.budget import MOST_BESIDE, aside_s
-from tuner.search.front import front_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
 from tuner.search.study import Asked, Ending, Note, Phase, Study, Trial
-from tuner.search.verdict import candidate_of
+from tuner.search.verdict import candidate_of, front_of
 
 
 def adds_disk(asked: Asked, made: Measurement) -> Measurement:

@@ -32,7 +32,6 @@ from tuner.search.verdict import (
     gains_of,
     judge,
     losses,
-    machines_of,
     pairs_of,
 )
 from tuner.space.knobs import knobs
@@ -290,11 +289,11 @@ def test_figures_that_a_run_does_not_show_are_not_compared() -> None:
     made = pairs(8, 1.2)
     found = verdict(made)
     assert (found.merged, found.bulk) == (None, None)
-    before, after = pairs_of(study_of(made).trials)[0]
-    assert compared([(before, after)], lambda one: one.eps) is None
-    assert compared([(before, after)] * 2, lambda one: one.eps) is not None
+    pair = pairs_of(study_of(made).trials)[0]
+    assert compared([pair], lambda one: one.eps) is None
+    assert compared([pair] * 2, lambda one: one.eps) is not None
     shown = iter([1.0, 0.0, 1.0, 1.0])
-    assert compared([(before, after)] * 2, lambda _: next(shown)) is None
+    assert compared([pair] * 2, lambda _: next(shown)) is None
 
 
 def test_pairs_after_a_restart_are_compared_as_such() -> None:
@@ -323,7 +322,7 @@ def on_machines(gains: Mapping[str, float]) -> list[tuple[Trial, Trial]]:
 def test_pairs_of_several_machines_are_told_apart() -> None:
     made = on_machines({"north": 1.2, "south": 1.3})
     trials = study_of(made).trials
-    assert machines_of(trials) == ("north", "south") * 6
+    assert [pair.machine for pair in pairs_of(trials)] == ["north", "south"] * 6
     gains = {machine: statistics.fmean(logs) for machine, logs in gains_of(trials).items()}
     assert gains == {
         "north": pytest.approx(math.log(1.2), abs=0.02),
@@ -349,7 +348,8 @@ def test_memory_is_compared_across_machines_too() -> None:
         for first, second in on_machines({"north": 1.2, "south": 1.2})
     ]
     trials = study_of(made).trials
-    pooled = compared(pairs_of(trials), lambda one: one.shipper_rss_bytes, by_speed=False)
+    together = [pair._replace(machine="") for pair in pairs_of(trials)]
+    pooled = compared(together, lambda one: one.shipper_rss_bytes, by_speed=False)
     found = verdict(made).memory
     assert found is not None
     assert pooled is not None

@@ -454,7 +454,7 @@ def test_once_the_profile_as_written_loses_events_its_repairs_are_the_baseline(
     assert verdict.claim is Claim.IMPROVED
     assert REPAIR[0] in verdict.changes
     repaired = {id(one.measurement) for one in study.trials if one.repaired}
-    assert repaired.issuperset(id(before) for before, _ in pairs_of(study.trials))
+    assert repaired.issuperset(id(pair.before) for pair in pairs_of(study.trials))
     assert any("the baseline is the profile with its repairs" in one.text for one in study.notes)
 
 

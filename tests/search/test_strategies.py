@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.search.random_points import NAMES, strategy
 from tests.search.toys import SIGMA, PooledSpace, Valley, hill, line, mixed, points_asked, slope
 from tuner.search.space import Dimension, Observation, Point, Space, Strategy
-from tuner.search.strategies import NAMES, strategy
 
 
 def strategy_of(name: str, space: Space, seed: int = 3) -> Strategy:
@@ -258,11 +258,6 @@ def test_slow_drift_does_not_hide_the_best() -> None:
         value = -(((at - 8) / 10) ** 2) - 0.02 * trial
         searcher.tell(Observation((at,), value, SIGMA, 60.0 * trial))
     assert searcher.beliefs()[0].point == (8,)
-
-
-def test_an_unknown_name_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match="default, random"):
-        strategy_of("grid", line())
 
 
 def test_knobs_that_can_matter_by_the_verdict_are_tried_first() -> None:

@@ -73,7 +73,7 @@ def probed_pairs(seed: int, slower: float = 0.0) -> list[Pair]:
         speed = Speed(900 * pieces, 180 * pieces)
         return measured(rate * math.exp(rng.gauss(0, 0.03) - 2.4 * slow), speed=speed)
 
-    return [(run(50_000), run(60_000, slower)) for _ in range(8)]
+    return [Pair(run(50_000), run(60_000, slower)) for _ in range(8)]
 
 
 def shown(pairs: list[Pair]) -> tuple[bool, bool]:

@@ -27,7 +27,6 @@ from tuner.cli.search_session import (
     Stopwatch,
     asked_to_tune,
     has_changed,
-    require_strategy,
     resumed,
     run_session,
     searchable,
@@ -81,7 +80,6 @@ def search(options: SearchArguments) -> None:
     asked = Options(
         engine.value,
         options.elasticsearch,
-        options.strategy,
         options.effects,
         allow,
         options.repair,
@@ -205,7 +203,6 @@ def _resume(
     if record.study.ending is Ending.FINISHED:
         verbosity.say(f"the search in {directory} is already complete; rewriting its reports")
         return with_results(job, SessionResult(record.study, None), verbosity)
-    require_strategy(record.study.header)
     if has_changed(job.loaded):
         verbosity.say(
             f"{job.loaded.path} changed since this search started; continuing with the original"

@@ -34,7 +34,7 @@ from tuner.report.figures import STEADY, SUSTAINED
 from tuner.schema.numerals import eps, percent, seconds
 from tuner.search.climb import Leader
 from tuner.search.study import BASELINE, PAIRED, SCORED, Changes, Phase, Trial
-from tuner.search.verdict import candidate_of, compared, lesser_gain, machines_of, pairs_of
+from tuner.search.verdict import candidate_of, compared, lesser_gain, pairs_of
 from tuner.space.knob import Knob, level_text
 
 if TYPE_CHECKING:
@@ -111,9 +111,9 @@ class Progress:
     def paired(self) -> tuple[Comparison | None, figures.Rate]:
         """The best against the profile by fresh pairs, by the lesser of both rates, as a claim will
         be, None with less than two; and the rate that it is of."""
-        pairs, machines = pairs_of(self.trials), machines_of(self.trials)
-        rates = (compared(pairs, rate.of, machines) for rate in (STEADY, SUSTAINED))
-        return lesser_gain(pairs, machines), figures.claimed_rate(self.trials, *rates)
+        pairs = pairs_of(self.trials)
+        rates = (compared(pairs, rate.of) for rate in (STEADY, SUSTAINED))
+        return lesser_gain(pairs), figures.claimed_rate(self.trials, *rates)
 
     def verdict(self, changes: Changes) -> Diagnosis | None:
         """What limited a point when it was measured last."""

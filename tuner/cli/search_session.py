@@ -42,7 +42,7 @@ from tuner.search.journal import Began, Ended, Intent, Journal, journal, record_
 from tuner.search.notes import bought, in_lab, repairs_made
 from tuner.search.runner import Runner
 from tuner.search.search import Search
-from tuner.search.strategies import NAMES, strategy
+from tuner.search.strategies.gaussian import Gaussian
 from tuner.search.study import (
     SCHEMA,
     Asked,
@@ -265,13 +265,6 @@ def warm_start_notes(job: Job, header: Header) -> Iterator[str]:
         yield text
 
 
-def require_strategy(before: Header) -> None:
-    """Raise Refused where a search was started with a strategy that this version does not have."""
-    name = before.options.strategy
-    if name not in NAMES:
-        raise _refused([f"its strategy is {name}, and this version has {' and '.join(NAMES)}"])
-
-
 def require_same(before: Header, now: Header) -> None:
     """Raise Refused unless what would be measured now compares with what was measured before; some
     of the machines are enough."""
@@ -448,9 +441,7 @@ class _Work:
                     job.repairs,
                 ),
                 farm=farm,
-                strategy=lambda space, sigma: strategy(
-                    job.options.strategy, space, job.seed, sigma
-                ),
+                strategy=lambda space, sigma: Gaussian(space, job.seed, sigma),
                 # The pairs of another session are in an order of their own.
                 rng=random.Random(f"{job.seed} {count}" if trials else job.seed),
                 used_s=job.clock,

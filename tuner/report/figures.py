@@ -50,15 +50,15 @@ def interval(comparison: Comparison | Estimate | EffectRatio) -> str:
     return f"{percent(comparison.ratio)} [{low}, {high}]"
 
 
-def raw_and_adjusted(comparison: Comparison, lead: str = "") -> str:
-    """A comparison with and without what the machine's speed explains, and which counts, after
-    `lead`; empty where there was no probe."""
+def raw_and_adjusted(comparison: Comparison) -> str:
+    """A comparison with and without what the machine's speed explains, and which counts;
+    empty where there was no probe."""
     both = comparison.by_speed
     if both is None:
         return ""
     wider = _widened(comparison)
     return (
-        f"{lead}{interval(both.raw)} raw, {interval(both.adjusted)} adjusted for the machine's "
+        f"{interval(both.raw)} raw, {interval(both.adjusted)} adjusted for the machine's "
         f"speed; {both.counts.value}{wider and f'; the interval is {wider}'}"
     )
 

@@ -15,7 +15,7 @@ from tuner.report.sections import Caution, FirstScreen
 from tuner.report.traffic import shares_of_actions
 from tuner.schema.numerals import counted, p_value, share
 from tuner.search.effects import EffectRatio
-from tuner.search.study import BASELINE, Changes, Ending, Phase, Study
+from tuner.search.study import BASELINE, Ending, Phase, Study
 from tuner.search.verdict import Claim, Loss
 
 _MOST_LINES = 3
@@ -297,7 +297,7 @@ def evidence_lines(result: StudyResult, claimed: Comparison) -> Iterator[str]:
         f"{claimed.pairs} fresh pairs, exact sign-flip p {p_value(claimed.p)}; minimum detectable "
         f"gain: {share(claimed.detectable)} (80 % power at 5 % error)"
     )
-    runs = [run for pair in result.pairs for run in pair]
+    runs = [run for pair in result.pairs for run in pair[:2]]
     grave = {doubt.kind for doubt in result.doubts if doubt.consequence is not Consequence.INFORMS}
     count = sum(any(doubt.kind in grave for doubt in run.doubts) for run in runs)
     why = [
@@ -337,15 +337,10 @@ def _where(loss: Loss, result: StudyResult) -> str:
         return "with the profile " + ("and its repairs" if loss.trial in repaired else "as written")
     recommended = result.verdict.changes
     if not recommended:
-        return f"with {', '.join(_changed_texts(loss.changes, result))}"
+        changed = (result.changed_code(path, level) for path, level in loss.changes)
+        return f"with {', '.join(changed)}"
     shared = f"{len(loss.shared)} of the {counted(len(recommended), 'recommended change')}"
     return f"with {shared}; it differs in {', '.join(_apart_texts(loss, result))}"
-
-
-def _changed_texts(changes: Changes, result: StudyResult) -> Iterator[str]:
-    """Each change of the profile as written."""
-    for path, level in changes:
-        yield f"`{result.name(path)}` {setting(result.as_written(path))} -> {setting(level)}"
 
 
 def _apart_texts(loss: Loss, result: StudyResult) -> Iterator[str]:

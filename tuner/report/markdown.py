@@ -64,20 +64,10 @@ def _caution(caution: Caution) -> Iterator[str]:
 
 def _sections(sections: Iterable[ReportSection]) -> Iterator[str]:
     for section in sections:
-        blocks = (part for block in section.blocks for part in _single(block))
-        written = [text for block in blocks for text in _block(block)]
+        written = [text for block in section.blocks for text in _block(block)]
         if written and section.heading:
             yield f"## {_plain(section.heading)}"
         yield from written
-
-
-def _single(block: Block) -> Iterator[Block]:
-    """Columns go below one another."""
-    if isinstance(block, Columns):
-        for column in block.columns:
-            yield from column
-    else:
-        yield block
 
 
 def _block(block: Block) -> Iterator[str]:
@@ -96,8 +86,9 @@ def _block(block: Block) -> Iterator[str]:
         case FileDiff(path, lines):
             yield f"### {_plain(path)}"
             yield _fenced(shown("\n".join(lines)))
-        case _:
-            """A note for paper."""
+        case Columns(columns):
+            # They go below one another.
+            yield from (text for column in columns for part in column for text in _block(part))
 
 
 def _list(lines: Iterable[str]) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -26,7 +26,7 @@ PHASES = (BEGINNING, *(phase.value for phase in Phase))
 
 
 @dataclass(frozen=True)
-class Gauges:
+class Gauges(Collector):
     """How far a search has come.
 
     `phase` is one of `PHASES`; `trial` is the number of the trial that runs or ran last, `planned`
@@ -49,6 +49,10 @@ class Gauges:
     budget_s: float | None = None
     left_s: float | None = None
     claimed: Comparison | None = None
+
+    def collect(self) -> Iterator[Metric]:
+        """Every metric that is known so far."""
+        return _metrics(self)
 
 
 def of_intent(gauges: Gauges, asked: Asked, left_s: float) -> Gauges:
@@ -82,20 +86,7 @@ _MICRO = 1e-6
 
 def metrics_text(gauges: Gauges) -> str:
     """Every metric that is known so far, with its HELP and TYPE; seconds, ratios and events."""
-    registry = CollectorRegistry()
-    registry.register(_Fixed(tuple(_metrics(gauges))))
-    return generate_latest(registry).decode()
-
-
-class _Fixed(Collector):
-    """Metrics that are known already."""
-
-    def __init__(self, metrics: tuple[Metric, ...]) -> None:
-        self._metrics = metrics
-
-    def collect(self) -> Iterable[Metric]:
-        """All of them."""
-        return self._metrics
+    return generate_latest(gauges).decode()
 
 
 def _metrics(gauges: Gauges) -> Iterator[Metric]:

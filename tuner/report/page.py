@@ -13,7 +13,6 @@ import hashlib
 import io
 import re
 import warnings
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 from xml.etree import ElementTree
@@ -34,9 +33,7 @@ _PHONE_CHARACTERS = 48
 _WIDTH = 400
 _SVG = "http://www.w3.org/2000/svg"
 _HREF = "{http://www.w3.org/1999/xlink}href"
-_REFERENCE = re.compile(r"(?:url\()?#([\w-]+)\)?")
 _SIZE = re.compile(r"([\d.]+)px")
-_NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _FONT = frozenset({"font-family", "font-stretch", "font-variant", "font-style", "font-weight"})
 
 
@@ -91,13 +88,13 @@ def _environment() -> jinja2.Environment:
         "svg": svg,
     }
     environment.tests["wide"] = _is_wide
+    environment.filters["kind"] = lambda block: type(block).__name__
     environment.globals["most_rows"] = _MOST_ROWS
     return environment
 
 
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
-    "svg.hashsalt": "rsyslog-tune",
     "text.parse_math": False,
     "text.color": Colour.INK.value,
     "font.size": 10,
@@ -127,7 +124,7 @@ _SETTINGS: dict[Any, Any] = {
 
 
 def svg(plot: Plot) -> str:
-    """A plot as an SVG element; ids in it begin with its name, which a page has once.  The same
+    """A plot as an SVG element; ids in it are made with its name, which a page has once.  The same
     every time, drawn with matplotlib's own defaults and ours: a user's matplotlibrc must not
     change, or break, what a report shows."""
     import matplotlib as mpl
@@ -135,7 +132,7 @@ def svg(plot: Plot) -> str:
 
     with mpl.rc_context(), warnings.catch_warnings():
         mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
+        mpl.rcParams.update(_SETTINGS | {"svg.hashsalt": plot.name})
         # Text is set in the fonts of whoever reads it.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         figure = Figure(figsize=(_WIDTH / 72, plot.height / 72), layout="constrained")
@@ -147,17 +144,16 @@ def svg(plot: Plot) -> str:
 
 
 def _embedded(root: ElementTree.Element, plot: Plot) -> str:
-    """The drawing as part of a page, in the fewest bytes that say it."""
+    """The drawing as part of a page."""
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag in {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}:
                 parent.remove(child)
     name = plot.name
-    _rename(root, name)
+    _name_definitions(root)
     for element in root.iter():
         element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
         _restyle(element)
-        _shorten(element)
     size = root.attrib["viewBox"]
     root.attrib.clear()
     root.attrib |= {"viewBox": size, "role": "img", "aria-labelledby": f"{name}-t {name}-d"}
@@ -168,26 +164,14 @@ def _embedded(root: ElementTree.Element, plot: Plot) -> str:
     return re.sub(r">\s+<", "><", ElementTree.tostring(root, encoding="unicode"))
 
 
-def _rename(root: ElementTree.Element, name: str) -> None:
-    """Short ids that begin with `name`, for what is referred to; the others go."""
-    used = {target for element in root.iter() for target in _references(element)}
-    named = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
-    short = {old: f"{name}-{number}" for number, old in enumerate(o for o in named if o in used)}
+def _name_definitions(root: ElementTree.Element) -> None:
+    """Definitions alone keep their ids, which matplotlib makes of their content and our salt."""
+    defined = {id(part) for parts in root.iter(f"{{{_SVG}}}defs") for part in parts.iter()}
     for element in root.iter():
-        old = element.attrib.pop("id", None)
-        if old in short:
-            element.attrib["id"] = short[old]
+        if id(element) not in defined:
+            element.attrib.pop("id", None)
         if _HREF in element.attrib:
-            element.attrib["href"] = f"#{short[element.attrib.pop(_HREF)[1:]]}"
-        if "clip-path" in element.attrib:
-            element.attrib["clip-path"] = f"url(#{short[element.attrib['clip-path'][5:-1]]})"
-
-
-def _references(element: ElementTree.Element) -> Iterator[str]:
-    for attribute in (_HREF, "clip-path"):
-        reference = _REFERENCE.fullmatch(element.attrib.get(attribute, ""))
-        if reference is not None:
-            yield reference[1]
+            element.attrib["href"] = element.attrib.pop(_HREF)
 
 
 def _restyle(element: ElementTree.Element) -> None:
@@ -204,12 +188,3 @@ def _restyle(element: ElementTree.Element) -> None:
             element.attrib[key] = value
     if classes:
         element.attrib["class"] = " ".join(classes)
-
-
-def _shorten(element: ElementTree.Element) -> None:
-    """Coordinates to a tenth, and no turn by nothing."""
-    if element.attrib.get("transform", "").startswith("rotate(-0 "):
-        del element.attrib["transform"]
-    for key in {"d", "x", "y", "transform"} & element.attrib.keys():
-        rounded = _NUMBER.sub(lambda match: f"{float(match[0]):.1f}", element.attrib[key])
-        element.attrib[key] = re.sub(r"\s+", " ", rounded).strip()

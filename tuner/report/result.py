@@ -21,23 +21,25 @@ from tuner.measure.measurement import (
 )
 from tuner.measure.paired import Comparison
 from tuner.profile.schema import full_name, get, names_in
-from tuner.report.figures import SUSTAINED, Rate, claimed_rate
+from tuner.report.figures import SUSTAINED, Rate, claimed_rate, setting
 from tuner.schema.numerals import eps, significant
 from tuner.search.effects import EffectRatio
 from tuner.search.study import BASELINE, HERE, Changes, Phase, Study, Trial
 from tuner.search.verdict import (
     Claim,
+    FrontPoint,
     Loss,
     Pair,
     Verdict,
     disqualified,
+    front_of,
     is_repaired,
     judge,
     losses,
     pairs_of,
 )
 from tuner.space.guarantees import Concession, Guarantee, concessions, opened
-from tuner.space.knob import Knob, Level
+from tuner.space.knob import Knob, Level, level_text
 from tuner.space.knobs import knobs
 
 # A change that the pairs show, and yet nobody would call a cost.
@@ -76,22 +78,25 @@ class PairFigure:
 
     def got_worse(self, comparison: Comparison) -> bool:
         """Whether the pairs show it, by more than what nobody would call a cost."""
-        return self._moved(comparison, up=not self.is_rate)
+        return _fell(comparison) if self.is_rate else _rose(comparison)
 
     def got_better(self, comparison: Comparison) -> bool:
         """Likewise."""
-        return self._moved(comparison, up=self.is_rate)
+        return _rose(comparison) if self.is_rate else _fell(comparison)
 
-    def _moved(self, comparison: Comparison, *, up: bool) -> bool:
-        if up:
-            return comparison.shows_more and comparison.ratio >= _NOTABLE
-        return comparison.shows_less and comparison.ratio <= 1 / _NOTABLE
+
+def _rose(comparison: Comparison) -> bool:
+    return comparison.shows_more and comparison.ratio >= _NOTABLE
+
+
+def _fell(comparison: Comparison) -> bool:
+    return comparison.shows_less and comparison.ratio <= 1 / _NOTABLE
 
 
 def _fuller_requests(pairs: Sequence[Pair]) -> str:
     """That a bulk request of the best found holds more events, so that it takes longer; empty where
     it does not, or nobody counted."""
-    used = [side.effective for pair in pairs for side in pair]
+    used = [run.effective for pair in pairs for run in pair[:2]]
     held = [use.events_per_bulk for use in used if use is not None and use.events_per_bulk]
     if not held or len(held) < len(used):
         return ""
@@ -177,23 +182,15 @@ class Doubted:
         return f"{self.count} of {self.runs} runs {self.kind.value}: {self.why}"
 
 
-def doubted(pairs: Sequence[Pair]) -> tuple[Doubted, ...]:
-    """The doubts about the runs of pairs, the gravest first and those of most runs."""
-    all_doubts = _doubted(pairs)
-    return tuple(
-        sorted(all_doubts, key=lambda doubt: (_ORDER.index(doubt.consequence), -doubt.count))
-    )
-
-
 def _doubted(pairs: Sequence[Pair]) -> Iterator[Doubted]:
-    before, after = ([pair[side] for pair in pairs] for side in (0, 1))
-    runs = [*before, *after]
+    """The doubts about the runs of pairs."""
+    runs = [run for pair in pairs for run in pair[:2]]
     for kind in DoubtKind:
         having = [run for run in runs if _has(kind, run)]
         if not having:
             continue
         consequence, why = kind.consequence, kind.meaning
-        if kind is DoubtKind.SENDER_LIMITED and not any(_has(kind, run) for run in before):
+        if kind is DoubtKind.SENDER_LIMITED and not any(_has(kind, pair.before) for pair in pairs):
             consequence, why = Consequence.INFORMS, "the best found may carry more than that"
         if kind is DoubtKind.DISTURBED and (most := others_used(having)) >= DISTURBED:
             why = f"others used up to {most * 100:.0f} % of the machine"
@@ -324,6 +321,19 @@ class StudyResult:
         """What the report calls a setting."""
         return full_name(self.written.profile, path)
 
+    def changed(self, path: str, level: Level) -> str:
+        """A change of the profile as written, for a terminal."""
+        return f"{self.name(path)} {level_text(self.as_written(path))} -> {level_text(level)}"
+
+    def changed_code(self, path: str, level: Level) -> str:
+        """The same with what is code between backticks."""
+        return f"`{self.name(path)}` {setting(self.as_written(path))} -> {setting(level)}"
+
+    @cached_property
+    def front(self) -> tuple[FrontPoint, ...]:
+        """The points that trade one figure for another."""
+        return front_of(self.study)
+
     def tuning(self, changes: Changes) -> Changes:
         """Those of the changes that are made for speed."""
         repairing = dict(every_change(self.repaired))
@@ -352,7 +362,8 @@ class StudyResult:
     @property
     def doubts(self) -> tuple[Doubted, ...]:
         """The doubts about the confirming pairs, the gravest first."""
-        return doubted(self.pairs)
+        doubts = _doubted(self.pairs)
+        return tuple(sorted(doubts, key=lambda d: (_ORDER.index(d.consequence), -d.count)))
 
     @property
     def figures(self) -> list[tuple[PairFigure, Comparison]]:

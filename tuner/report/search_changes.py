@@ -1,25 +1,37 @@
-"""Sections of a search's report: what to change, what each change gave, and what was taken back."""
+"""Sections of a search's report: what to change, what each change gave, what was taken back, and
+the points that trade one figure for another."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from string import ascii_uppercase
+from typing import TYPE_CHECKING
 
 from tuner.lint.candidate import with_main_queue
 from tuner.lint.repairs import every_change
+from tuner.measure.contrast import Estimate
 from tuner.report.figures import Rate, interval, setting
 from tuner.report.result import EffectGroup, StudyResult
 from tuner.report.sections import (
     Block,
+    Bullets,
     Cell,
+    Colour,
     Paragraph,
+    PlainBlock,
+    Plot,
     ReportSection,
     Subheading,
     Table,
     bullets,
 )
-from tuner.search.effects import RULED_OUT, TOLERATED, effects_of
-from tuner.search.study import Changes, Phase
-from tuner.search.verdict import Claim
+from tuner.search.effects import RULED_OUT, TOLERATED, EffectRatio, effects_of
+from tuner.search.study import Phase
+from tuner.search.verdict import Claim, FrontPoint
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def change(result: StudyResult) -> ReportSection:
@@ -33,7 +45,6 @@ def _changes(result: StudyResult) -> Iterator[Block]:
     if groups:
         yield Table("What to change", _HEADER, tuple(_row(group, result) for group in groups))
         yield Paragraph(how_effects_are_known(result))
-        yield from bullets(_together(result))
         if main_queue := with_main_queue(result.written.profile, dict(result.verdict.changes)):
             yield Paragraph(main_queue)
     elif not result.repaired and result.verdict.claim is not Claim.UNFINISHED:
@@ -118,24 +129,6 @@ def _why_taken_back(result: StudyResult) -> str:
     )
 
 
-def _together(result: StudyResult) -> Iterator[str]:
-    """Which changes gave more together, or less, than they did alone."""
-
-    def called(changes: Changes) -> str:
-        return " + ".join(f"`{result.name(path)}`" for path, _ in changes)
-
-    effects = result.verdict.effects
-    for interaction in () if effects is None else effects.interactions:
-        (first, second), *others = interaction.pairs
-        more = "more" if interaction.estimate.ratio > 1 else "less"
-        alike = [f"{called(a)} with {called(b)}" for a, b in others]
-        yield (
-            f"{called(first)} and {called(second)} gave {more} together than alone: "
-            f"{interval(interaction.estimate)}"
-            + (f"; these runs cannot tell it from {', or '.join(alike)}" if alike else "")
-        )
-
-
 def _row(group: EffectGroup, result: StudyResult) -> tuple[Cell, ...]:
     return (tuple(_listed(group, result)), effect_text(group, result.claimed_rate))
 
@@ -143,7 +136,7 @@ def _row(group: EffectGroup, result: StudyResult) -> tuple[Cell, ...]:
 def _listed(group: EffectGroup, result: StudyResult) -> Iterator[str]:
     """Each change of a group, and what to know of it."""
     for path, level in group.changes:
-        yield f"`{result.name(path)}` {setting(result.current[path])} -> {setting(level)}"
+        yield result.changed_code(path, level)
         if note := result.note(path):
             yield note
 
@@ -153,3 +146,66 @@ def effect_text(group: EffectGroup, rate: Rate) -> str:
     if group.estimate is None:
         return "not measured by itself: the engine restarts for it"
     return f"{'together ' if len(group.changes) > 1 else ''}{interval(rate.change(group.estimate))}"
+
+
+_WRITTEN, _LETTERS = "A", ascii_uppercase[1:]
+
+
+def front(result: StudyResult) -> ReportSection:
+    """The points that trade one figure for another, as a picture and a table; without blocks where
+    there are none."""
+    points = tuple(zip(_LETTERS, result.front, strict=False))
+    rows = [(letter, *_figures(result, point)) for letter, point in points]
+    header = ("point", "gain", "beside it", "changes")
+    table = Table(
+        "The front, by fresh pairs with the profile as written",
+        header,
+        ((_WRITTEN, "as written", "", ""), *rows),
+    )
+    says = (
+        "Points of the search none of which is better in both figures, with 95 % intervals, beside "
+        f"the profile as written ({_WRITTEN})."
+    )
+
+    def paint(figure: Figure) -> None:
+        axes, rate = figure.subplots(), result.claimed_rate
+        _paint(axes, _WRITTEN, EffectRatio(1, 1, 1), EffectRatio(1, 1, 1), Colour.WRITTEN)
+        for letter, point in points:
+            _paint(axes, letter, rate.change(point.gain), point.other, Colour.BEST)
+            axes.set_xlabel(f"{point.objective.facts.label}, change")
+        axes.set_title(f"{rate.facts.label}, change", color=Colour.MUTED.value)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter("{x:+.3g} %")
+
+    plot = Plot("front", "The front", says, 300, paint, header[:3], tuple(row[:3] for row in rows))
+    return ReportSection(
+        "front", "What one figure costs in the other", (plot, table) if points else ()
+    )
+
+
+def _paint(
+    axes: Axes, letter: str, up: EffectRatio, across: EffectRatio | Estimate, colour: Colour
+) -> None:
+    x, y = (100 * (ratio.ratio - 1) for ratio in (across, up))
+    x_error, y_error = (
+        [[100 * (ratio.ratio - ratio.low)], [100 * (ratio.high - ratio.ratio)]]
+        for ratio in (across, up)
+    )
+    axes.errorbar(x, y, xerr=x_error, yerr=y_error, fmt="o", color=colour.value)
+    axes.annotate(letter, (x, y), textcoords="offset points", xytext=(6, 6))
+
+
+def front_blocks(result: StudyResult) -> Iterator[PlainBlock]:
+    """A line for each such point: what it gains, what it costs, and what it changes."""
+    if result.front:
+        yield Paragraph("Points none of which is better in both figures, each by fresh pairs:")
+        yield Bullets(tuple("; ".join(_figures(result, point)) for point in result.front))
+
+
+def _figures(result: StudyResult, point: FrontPoint) -> tuple[str, str, str]:
+    rate = result.claimed_rate
+    return (
+        f"{interval(rate.change(point.gain))} {rate.facts.label}",
+        f"{interval(point.other)} {point.objective.facts.label}",
+        ", ".join(result.changed(path, level) for path, level in point.changes),
+    )

@@ -41,7 +41,6 @@ from tuner.report.sections import (
     Columns,
     FileDiff,
     Folded,
-    PaperNote,
     Paragraph,
     Plot,
     ReportSection,
@@ -65,7 +64,7 @@ def pairs_plot(result: StudyResult) -> Plot | None:
     if claimed is None:
         return None
     scale = rate.facts.scale
-    rates = [(rate.of(before) / scale, rate.of(after) / scale) for before, after in result.pairs]
+    rates = [(rate.of(before) / scale, rate.of(after) / scale) for before, after, _ in result.pairs]
     adjusted = claimed.is_adjusted
     says = (
         f"The profile as written against the best found in {claimed.pairs} fresh pairs, "
@@ -167,7 +166,7 @@ def _every_pair(result: StudyResult) -> tuple[str, tuple[str, ...], tuple[tuple[
             f"{before.delivery.sent:,} / {before.delivery.indexed:,}",
             f"{after.delivery.sent:,} / {after.delivery.indexed:,}",
         )
-        for number, (before, after) in enumerate(result.pairs, 1)
+        for number, (before, after, _) in enumerate(result.pairs, 1)
     )
     return f"Every pair as measured, {rate.label}", header, tuple(rows)
 
@@ -258,8 +257,8 @@ def trials(result: StudyResult) -> ReportSection:
     marks = tuple(map(_mark, all_trials))
     table = Table("Trials", header, rows, "trials", "trials.csv", marks)
     paper = "They are not printed: `trials.csv` and the page on a screen have them."
-    blocks = (PaperNote(paper), Folded(_summary(result), table, on_paper=False))
-    return ReportSection("trials", "Trials", blocks if rows else ())
+    folded = Folded(_summary(result), table, paper)
+    return ReportSection("trials", "Trials", (folded,) if rows else ())
 
 
 def _summary(result: StudyResult) -> str:

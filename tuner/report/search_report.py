@@ -19,9 +19,15 @@ from tuner.lint.repairs import every_change
 from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, Result
 from tuner.report.first_screen import averages_line, evidence_lines, first_screen
-from tuner.report.front import front, front_blocks
 from tuner.report.result import StudyResult
-from tuner.report.search_changes import change, effect_text, how_effects_are_known, taken_back
+from tuner.report.search_changes import (
+    change,
+    effect_text,
+    front,
+    front_blocks,
+    how_effects_are_known,
+    taken_back,
+)
 from tuner.report.search_evidence import (
     diff,
     evidence,
@@ -43,10 +49,9 @@ from tuner.report.sections import (
     shown,
 )
 from tuner.search.budget import FEWEST_CALIBRATING, FEWEST_SEARCH_TRIALS
-from tuner.search.front import front_of
 from tuner.search.study import Ending, Options, Study
 from tuner.search.verdict import Claim
-from tuner.space.knob import Level, level_text
+from tuner.space.knob import level_text
 
 SCHEMA = 7
 SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (
@@ -90,18 +95,14 @@ def _changes(result: StudyResult) -> Iterator[str]:
     """A line for each group of settings with what it gave, and for each repair."""
     for group in result.effect_groups:
         if not group.taken_back:
-            changes = "; ".join(_changed(path, level, result) for path, level in group.changes)
+            changes = "; ".join(result.changed(path, level) for path, level in group.changes)
             yield f"{changes}: {effect_text(group, result.claimed_rate)}"
     repairing = dict(every_change(result.repaired))
     grouped = {change for group in result.effect_groups for change in group.changes}
     for path, level in result.verdict.changes:
         if (path, level) not in grouped:
             is_repair = " (repair)" if path in repairing else ""
-            yield f"{_changed(path, level, result)}{is_repair}"
-
-
-def _changed(path: str, level: Level, result: StudyResult) -> str:
-    return f"{result.name(path)} {level_text(result.as_written(path))} -> {level_text(level)}"
+            yield f"{result.changed(path, level)}{is_repair}"
 
 
 def next_command(result: StudyResult, directory: Path) -> str | None:
@@ -165,7 +166,7 @@ def report_json(result: StudyResult) -> dict[str, object]:
             "losses": result.losses,
             "doubts": result.doubts,
             "effects": result.effect_groups,
-            "front": front_of(result.study),
+            "front": result.front,
             "study": result.study,
         }
     )

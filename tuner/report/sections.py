@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +36,6 @@ def shown(text: str) -> str:
 class Paragraph:
     """A paragraph; what stands between backticks is code.  A lead stands out."""
 
-    kind: ClassVar = "paragraph"
     text: str
     is_lead: bool = False
 
@@ -45,7 +44,6 @@ class Paragraph:
 class Bullets:
     """A list; what stands between backticks is code."""
 
-    kind: ClassVar = "bullets"
     lines: tuple[str, ...]
 
 
@@ -63,7 +61,6 @@ class Table:
     the others, which are so many of what `counted` names.  `marks` say how bad each row is, where
     some are."""
 
-    kind: ClassVar = "table"
     name: str
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -99,7 +96,6 @@ class Plot:
     """A plot: `says` is one sentence, `paint` draws it `height` units high, and `rows` hold under
     `header` what is drawn, which Markdown lists."""
 
-    kind: ClassVar = "plot"
     name: str
     title: str
     says: str
@@ -118,7 +114,6 @@ class Plot:
 class FileDiff:
     """The unified diff of one file, line by line."""
 
-    kind: ClassVar = "diff"
     path: str
     lines: tuple[str, ...]
 
@@ -127,7 +122,6 @@ class FileDiff:
 class Subheading:
     """A heading within a section."""
 
-    kind: ClassVar = "subheading"
     text: str
 
 
@@ -135,29 +129,20 @@ class Subheading:
 class Columns:
     """Blocks that stand beside one another where there is room; each may be several blocks."""
 
-    kind: ClassVar = "columns"
     columns: tuple[tuple[Block, ...], ...]
 
 
 @dataclass(frozen=True)
 class Folded:
-    """A table under a summary, to be opened on a page; `on_paper` it is open or left out."""
+    """A table under a summary, to be opened on a page; on paper it is open, or `instead` of it
+    stands a note."""
 
-    kind: ClassVar = "folded"
     summary: str
     table: Table
-    on_paper: bool = True
+    instead: str = ""
 
 
-@dataclass(frozen=True)
-class PaperNote:
-    """What a printed page says of what it leaves out."""
-
-    kind: ClassVar = "paper"
-    text: str
-
-
-Block = PlainBlock | Plot | FileDiff | Subheading | Columns | Folded | PaperNote
+Block = PlainBlock | Plot | FileDiff | Subheading | Columns | Folded
 
 
 @dataclass(frozen=True)

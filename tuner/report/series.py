@@ -125,14 +125,14 @@ def _block(series: Series, run: Run) -> str:
 
 def _doubts(series: Series) -> Iterator[str]:
     """Doubts about the runs of each variant, each with how many had it and its first figure."""
-    first: dict[tuple[str, DoubtKind], tuple[Run, Doubt]] = {}
-    having: dict[tuple[str, DoubtKind], set[int]] = {}
-    for number, run in enumerate(series.runs):
-        for doubt in () if isinstance(run.result, Failure) else run.result.doubts:
-            first.setdefault((run.arm, doubt.kind), (run, doubt))
-            having.setdefault((run.arm, doubt.kind), set()).add(number)
-    for (name, kind), (run, doubt) in first.items():
-        count, runs = len(having[name, kind]), sum(run.arm == name for run in series.runs)
+    having: dict[tuple[str, DoubtKind], list[tuple[Run, Doubt]]] = {}
+    for run in series.runs:
+        doubts = () if isinstance(run.result, Failure) else run.result.doubts
+        for kind, doubt in {doubt.kind: doubt for doubt in reversed(doubts)}.items():
+            having.setdefault((run.arm, kind), []).append((run, doubt))
+    for (name, kind), doubted in having.items():
+        (run, doubt), count = doubted[0], len(doubted)
+        runs = sum(run.arm == name for run in series.runs)
         yield (
             f"{f'{name}, ' * (len(series.variants) > 1)}{count} of {runs} runs: {kind.value} "
             f"({kind.consequence.value}; {_block(series, run)}: {doubt.figure}): {kind.advice}"

@@ -6,15 +6,12 @@ import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
-from scipy.special import stdtrit
 
 from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.contrast import counted_sigma, detectable_by
 from tuner.measure.measurement import Failure, FailureKind, Measurement
-from tuner.measure.paired import Comparison, compare
 from tuner.measure.series import restarted
 from tuner.measure.speed import Adjustment, ProbedRun, Speed, adjustment, slopes_of, usual
 from tuner.search.space import Floats
@@ -25,7 +22,7 @@ from tuner.search.study import HERE, Changes, Phase, Trial
 _PRIOR_SIGMA = 0.05
 _PRIOR_WEIGHT = 0.5
 _LEAST_SIGMA = 0.005
-# To fewer runs than this no drift is fitted: it would take most of their noise with it.
+# From fewer runs than this no drift is taken off: it would take most of their noise with it.
 _FEWEST_DRIFTING = 5
 
 
@@ -34,17 +31,12 @@ class Calibration:
     """What repeated runs of one profile show.
 
     `sigma` is the standard deviation of a run's logarithm, `sigma_adjusted` that without what the
-    machine's speed explains, None where a run has no probe beside it; `drift` is the change from
-    the first run to the last, by a straight line, with the standard error of that.
-    `self_comparison` compares the profile with itself, run by neighbouring run, and is None with
-    fewer than four runs.  The noise is `known_by` so many degrees of freedom.
+    machine's speed explains, None where a run has no probe beside it.  The noise is
+    `known_by` so many degrees of freedom.
     """
 
     runs: int
     sigma: float
-    drift: float
-    drift_error: float
-    self_comparison: Comparison | None
     sigma_adjusted: float | None = None
     known_by: float = math.inf
 
@@ -62,27 +54,12 @@ class Calibration:
             return self.sigma
         return counted_sigma(self.sigma, self.sigma_adjusted)
 
-    @property
-    def drifts(self) -> bool:
-        """Whether the rate changed by more than noise explains in 19 of 20 cases."""
-        return (
-            self.runs >= _FEWEST_DRIFTING
-            and abs(self.drift) > float(stdtrit(self.known_by, 0.975)) * self.drift_error
-        )
-
-    @property
-    def claims_by_itself(self) -> bool:
-        """Whether the profile looks different from itself, so that something is wrong."""
-        paired = self.self_comparison
-        return paired is not None and not paired.low <= 1.0 <= paired.high
-
 
 @dataclass(frozen=True)
 class Repeats:
-    """The rates of repeated runs on one machine, when they were made, and how fast it was."""
+    """The rates of repeated runs on one machine, and how fast it was."""
 
     rates: Sequence[float]
-    at_s: Sequence[float]
     speeds: Sequence[Speed | None] = ()
     machine: str = HERE
 
@@ -105,17 +82,12 @@ def repeats_of(
     trials: Sequence[Trial], figure: Callable[[Measurement], float] = lambda run: run.score
 ) -> list[Repeats]:
     """The repeated runs of the baseline, by machine."""
-    by_machine: dict[str, list[tuple[Measurement, float]]] = {}
+    by_machine: dict[str, list[Measurement]] = {}
     for trial in calibrating(trials):
         if trial.measurement is not None:
-            by_machine.setdefault(trial.machine, []).append((trial.measurement, trial.at_s))
+            by_machine.setdefault(trial.machine, []).append(trial.measurement)
     return [
-        Repeats(
-            [figure(run) for run, _ in runs],
-            [at_s for _, at_s in runs],
-            [run.scored_speed for run, _ in runs],
-            machine,
-        )
+        Repeats([figure(run) for run in runs], [run.scored_speed for run in runs], machine)
         for machine, runs in by_machine.items()
     ]
 
@@ -143,16 +115,9 @@ def calibrate(*machines: Repeats) -> Calibration:
     """
     logs = [repeats.logs for repeats in machines]
     sigma = _sigma(logs)
-    drifts = [
-        _drift(repeats.logs, np.asarray(repeats.at_s, dtype=float), sigma) for repeats in machines
-    ]
-    drift = statistics.fmean(change for change, _ in drifts)
-    drift_error = math.hypot(*(error for _, error in drifts)) / len(machines)
-    pairs = [pair for repeats in machines for pair in list(pairwise(repeats.rates))[::2]]
-    paired = compare([a for a, _ in pairs], [b for _, b in pairs]) if len(pairs) >= 2 else None
     runs = sum(map(len, logs))
     _, freedom = step_squares(logs)
-    return Calibration(runs, sigma, drift, drift_error, paired, _sigma_adjusted(machines), freedom)
+    return Calibration(runs, sigma, _sigma_adjusted(machines), freedom)
 
 
 def _sigma(logs: Sequence[Floats], fitted: float = 0.0) -> float:
@@ -203,16 +168,6 @@ def _sigma_adjusted(machines: Sequence[Repeats]) -> float | None:
         residuals = [run.log_rate - slopes.explained(run.logs, middle) for run in group]
         unexplained.append(np.array(residuals))
     return _sigma(unexplained, slopes.estimated)
-
-
-def _drift(logs: Floats, at_s: Floats, sigma: float) -> tuple[float, float]:
-    """The least-squares change over the whole time and its standard error."""
-    lasts_s = float(np.ptp(at_s))
-    if lasts_s == 0.0:
-        return 0.0, math.inf
-    times = (at_s - at_s.mean()) / lasts_s
-    spread = float((times**2).sum())
-    return float((times * logs).sum()) / spread, sigma / math.sqrt(spread)
 
 
 def adjustment_of(trials: Sequence[Trial]) -> Adjustment | None:

@@ -168,15 +168,6 @@ def _part(unit: Changes, knobs: Mapping[str, Knob]) -> str:
 
 
 @dataclass(frozen=True)
-class Interaction:
-    """Changes of which two groups gave more together, or less, than the two alone: any of `pairs`,
-    which this design cannot tell from one another, the likeliest first."""
-
-    pairs: tuple[tuple[Changes, Changes], ...]
-    estimate: EffectRatio
-
-
-@dataclass(frozen=True)
 class Effects:
     """What the changes of `chosen` gave, a figure for each of the `groups` that the `blocks` and
     the `pairs` tell apart: logarithms of ratios with their covariances; so many standard errors as
@@ -191,7 +182,6 @@ class Effects:
     covariances: tuple[tuple[float, ...], ...]
     reach: float
     beside: EffectRatio | None = None
-    interactions: tuple[Interaction, ...] = ()
 
     def of(self, *groups: int) -> EffectRatio:
         """What groups gave together, by their numbers."""
@@ -295,25 +285,21 @@ def effects_of(
         squares, freedom = squares + of_steps, freedom + steps_freedom
     if freedom < 1:
         return None
-    variance, own_effects = squares / freedom, range(len(groups))
+    variance, own = squares / freedom, len(groups)
     covariances, reach = variance * inverse, float(stdtrit(freedom, _SURE))
-    interactions = _interactions(
-        groups, matrix[: len(blocks), own_effects], sums[: len(blocks)], logs
-    )
     return Effects(
         chosen=winner,
         groups=groups,
         blocks=len(blocks),
         pairs=len(pairs),
-        logs=tuple(logs[own_effects].tolist()),
-        covariances=tuple(map(tuple, covariances[np.ix_(own_effects, own_effects)].tolist())),
+        logs=tuple(logs[:own].tolist()),
+        covariances=tuple(map(tuple, covariances[:own, :own].tolist())),
         reach=reach,
         beside=(
             EffectRatio.of(float(logs[-1]), reach * math.sqrt(covariances[-1, -1]))
             if len(logs) > len(groups)
             else None
         ),
-        interactions=tuple(interactions),
     )
 
 
@@ -406,36 +392,3 @@ class _Rates:
         for trial in self._calibrating:
             by_machine.setdefault(trial.machine, []).append(self.of(trial))
         return step_squares([np.array(logs) for logs in by_machine.values()])
-
-
-# With fewer contrasts than this their median tells nothing of the noise.
-_FEWEST_CONTRASTS = 5
-
-
-def _interactions(
-    groups: Sequence[Changes], matrix: Floats, sums: Floats, logs: Floats
-) -> Iterator[Interaction]:
-    """The interactions of two factors that stand out from the others, by Lenth's margin of error
-    for all of them together (1989, Technometrics 31:469), the largest first."""
-    pairs: dict[tuple[float, ...], list[tuple[int, int, float]]] = {}
-    for a, b in itertools.combinations(range(len(groups)), 2):
-        column = matrix[:, a] * matrix[:, b]
-        pairs.setdefault(tuple((column * column[0]).tolist()), []).append((a, b, float(column[0])))
-    pairs.pop((1.0,) * len(sums), None)
-    if len(pairs) < _FEWEST_CONTRASTS:
-        return
-    # Of a sum each interaction is half of what two give more together.
-    contrasts = np.array([2 * float(np.array(column) @ sums) / len(sums) for column in pairs])
-    usual = 1.5 * float(np.median(np.abs(contrasts)))
-    error = 1.5 * float(np.median(np.abs(contrasts)[np.abs(contrasts) <= 2.5 * usual]))
-    quantile = (1 + 0.95 ** (1 / len(pairs))) / 2
-    margin = float(stdtrit(len(pairs) / 3, quantile)) * error
-    for at in np.argsort(-np.abs(contrasts)).tolist():
-        if abs(contrasts[at]) <= margin:
-            return
-        alike = sorted(
-            list(pairs.values())[at], key=lambda pair: -abs(logs[pair[0]] * logs[pair[1]])
-        )
-        more = float(contrasts[at]) * alike[0][2]
-        pairs_alike = tuple((groups[a], groups[b]) for a, b, _ in alike)
-        yield Interaction(pairs_alike, EffectRatio.of(more, margin))

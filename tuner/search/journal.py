@@ -2,8 +2,8 @@
 for what came out, each on disk before anything else happens.
 
 It is the only source of a report, and what a search resumes from: `record_of` makes the study of
-its lines.  Every line carries a CRC-32 of
-itself and of all lines before it, so that no change or loss goes unseen.
+its lines.  Every line carries a CRC-32 of itself and of all lines before it, so that no change or
+loss goes unseen.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -71,71 +71,47 @@ Line = Session | Began | Intent | Trial | LostTrial | Note | Ended
 
 def record_of(header: Header, lines: Sequence[Line]) -> Record:
     """The record that the lines of a journal make."""
-    so_far = _Lines(header)
+    ended = unended = Ended(Ending.INTERRUPTED, 0.0)
+    begun: dict[int, Changes] = {}
+    deaths = Counter[Changes]()
     for line in lines:
-        so_far.add(line)
-    return so_far.record()
-
-
-@dataclass
-class _Lines:
-    """The lines of a journal so far."""
-
-    header: Header
-    spent_s: float = 0.0
-    ending: Ending = Ending.INTERRUPTED
-    reason: str = ""
-    trials: list[Trial] = field(default_factory=list)
-    lost: list[Changes] = field(default_factory=list)
-    sessions: list[Session] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
-    begun: dict[int, Changes] = field(default_factory=dict)
-    deaths: Counter[Changes] = field(default_factory=Counter)
-
-    def add(self, line: Line) -> None:
         match line:
             case Session():
-                self.sessions.append(line)
-                self.deaths.update(self._suspects())
-                self.begun.clear()
-                self.ending, self.reason = Ending.INTERRUPTED, ""
+                deaths.update(_suspects(begun))
+                begun.clear()
+                ended = unended
             case Trial():
-                self.begun.pop(line.number, None)
-                del self.deaths[line.changes]
-                self.trials.append(line)
+                begun.pop(line.number, None)
+                del deaths[line.changes]
             case LostTrial():
-                self.begun.pop(line.asked.number, None)
-                self.lost.append(line.asked.changes)
+                begun.pop(line.asked.number, None)
             case Intent():
-                self.begun[line.asked.number] = line.asked.changes
-            case Note():
-                self.notes.append(line)
+                begun[line.asked.number] = line.asked.changes
             case Ended():
-                self.ending, self.reason = line.ending, line.reason
+                ended = line
                 if line.ending is Ending.INTERRUPTED:
-                    self.begun.clear()
-            case Began():
+                    begun.clear()
+            case Began() | Note():
                 pass
-        self.spent_s = max(self.spent_s, line.ended_s if isinstance(line, Trial) else line.at_s)
+    deaths.update(_suspects(begun))
+    study = Study(
+        header,
+        tuple(line for line in lines if isinstance(line, Trial)),
+        ended.ending,
+        tuple(line for line in lines if isinstance(line, Note)),
+        tuple(line for line in lines if isinstance(line, Session)),
+        ended.reason,
+    )
+    times_s = [line.ended_s if isinstance(line, Trial) else line.at_s for line in lines]
+    lost = tuple(line.asked.changes for line in lines if isinstance(line, LostTrial))
+    deadly = frozenset(point for point, often in deaths.items() if often > 1)
+    return Record(study, max(times_s, default=0.0), lost, deadly - {BASELINE})
 
-    def _suspects(self) -> list[Changes]:
-        """The point that may have ended a session: the one under way then, ended by whatever but a
-        signal to the tool; of several, on machines of their own, none."""
-        return list(self.begun.values()) if len(self.begun) == 1 else []
 
-    def record(self) -> Record:
-        """All of it."""
-        deaths = self.deaths + Counter(self._suspects())
-        study = Study(
-            self.header,
-            tuple(self.trials),
-            self.ending,
-            tuple(self.notes),
-            tuple(self.sessions),
-            self.reason,
-        )
-        deadly = {point for point, often in deaths.items() if often > 1} - {BASELINE}
-        return Record(study, self.spent_s, tuple(self.lost), frozenset(deadly))
+def _suspects(begun: Mapping[int, Changes]) -> list[Changes]:
+    """The point that may have ended a session: the one under way then, ended by whatever but a
+    signal to the tool; of several, on machines of their own, none."""
+    return list(begun.values()) if len(begun) == 1 else []
 
 
 NAME = "trials.jsonl"

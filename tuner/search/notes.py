@@ -60,17 +60,6 @@ def calibrated(calibration: Calibration, others_cpu: float = 0.0) -> Iterator[st
         f"{calibration.runs} runs){_adjusted(calibration)}; {FEWEST_PAIRS} pairs detect a gain of "
         f"{least_gain:.1%} in four searches of five"
     )
-    paired = calibration.self_comparison
-    if calibration.claims_by_itself and paired is not None:
-        yield (
-            f"runs of the same profile differ by {paired.ratio - 1:+.1%} "
-            f"[{paired.low - 1:+.1%}, {paired.high - 1:+.1%}]: something else changes the rate"
-        )
-    if calibration.drifts:
-        yield (
-            f"the rate drifted by {calibration.drift:+.1%} during these runs; comparisons are "
-            "interleaved, so the drift cancels out"
-        )
     if calibration.sigma > _NOISY:
         used = f" (others used up to {others_cpu:.0%} of it)" if others_cpu >= DISTURBED else ""
         yield (

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tuner.measure.measurement import Failure, FailureKind, TrialPlan
-from tuner.profile.model import Profile
 from tuner.profile.objective import Objective
 from tuner.search import notes
 from tuner.search.budget import check_rate
@@ -46,7 +45,9 @@ class Runner:
         self.machines = Machines(
             setup.farm,
             setup.used_s,
-            self._candidate,
+            lambda asked: setup.candidates.profile(
+                setup.candidates.repairs if asked.repaired else asked.changes
+            ),
             setup.begins,
             setup.ended,
             self._refusal,
@@ -201,11 +202,6 @@ class Runner:
             return math.inf
         longest_s = max(trial.ended_s - trial.at_s for trial in done)
         return max(trial.ended_s for trial in done) + longest_s
-
-    def _candidate(self, asked: Asked) -> Profile:
-        return self.setup.candidates.profile(
-            self.setup.candidates.repairs if asked.repaired else asked.changes
-        )
 
     def _longest_s(self, asked: Asked) -> float:
         return self.forecast.longest_s(asked)

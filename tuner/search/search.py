@@ -7,12 +7,13 @@ with it, whatever ended it.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count
+from itertools import accumulate, count
 
 from tuner.errors import Refused
+from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.machines import outliers
 from tuner.measure.measurement import Failure, TrialPlan, others_used
 from tuner.search import notes
@@ -27,7 +28,6 @@ from tuner.search.calibration import calibrate, calibrating, repeats_of
 from tuner.search.climb import Climb, Leader, begin_climb, turned_knobs
 from tuner.search.effects import Block, Design, blocks_left, designed, effects_of
 from tuner.search.farm import Task, Work
-from tuner.search.front import front_pairs
 from tuner.search.runner import Runner
 from tuner.search.study import BASELINE, Asked, Changes, Phase, Step, Trial
 from tuner.search.verdict import (
@@ -37,9 +37,11 @@ from tuner.search.verdict import (
     disqualified,
     gains_of,
     is_repaired,
+    neighbours,
     pairs_of,
     reason_of,
     recipe_of,
+    to_pair,
 )
 
 BEST = "the best found"
@@ -416,35 +418,49 @@ class Ascent:
     def _beyond_recipe(self, winner: Changes) -> Iterator[Step]:
         """Fresh pairs of a confirmed winner and the best recipe, where there is time for enough:
         what the climb gave beyond what experts would have tried."""
-        forecast = self.runner.forecast
-        runner, plan = self.runner, forecast.plans.final
-        recipe = self._recipe_beyond(winner)
-        begun = max((trial.pair or 0 for trial in runner.of(Phase.RECIPE)), default=0)
-        if recipe is None:
-            return
-        sides, is_over = {recipe.changes: recipe.why, winner: BEST}, False
-
-        def next_task(_: str) -> Task | None:
-            nonlocal begun
-            needed_s = forecast.pair_s(plan, winner) + runner.setup.pace.end_s
-            if is_over or begun == MOST_PAIRS or forecast.left_s() < needed_s:
-                return None
-            begun += 1
-            return partial(paired, begun)
-
-        def paired(pair: int, machine: str) -> Work:
-            nonlocal is_over
-            trial = yield from self._pair(Phase.RECIPE, sides, plan, pair, machine)
-            is_over = is_over or isinstance(trial.outcome, Failure)
-            return trial
-
-        yield from runner.run(next_task, again=False)
+        forecast, recipe = self.runner.forecast, self._recipe_beyond(winner)
+        if recipe is not None:
+            pair_s = forecast.pair_s(forecast.plans.final, winner)
+            fit = int((forecast.left_s() - self.runner.setup.pace.end_s) / pair_s)
+            sides = {recipe.changes: recipe.why, winner: BEST}
+            pairs = max(FEWEST_PAIRS, min(fit, MOST_PAIRS))
+            yield from self._beside(winner, Phase.RECIPE, [sides] * pairs)
 
     def front(self) -> Iterator[Step]:
-        """Pairs of other points of the front of two figures, once a winner was confirmed."""
-        winner = candidate_of(self.runner.trials)
-        if winner is not None and not self._is_disqualified(winner):
-            yield from front_pairs(self.runner, self._pair)
+        """The fewest pairs, in turns, of the profile as written and of as many other points of the
+        front of two figures as there is time for, once a winner was confirmed."""
+        forecast, header = self.runner.forecast, self.runner.setup.header
+        runner, winner = self.runner, candidate_of(self.runner.trials)
+        if header.options.front is None or winner is None or self._is_disqualified(winner):
+            return
+        forecast.aside_s, plan = 0.0, forecast.plans.final
+        points = to_pair(runner.trials, header.options.front, header.limits)
+        left_s = forecast.left_s() - runner.setup.pace.end_s
+        pairs_s = accumulate(FEWEST_PAIRS * forecast.pair_s(plan, point) for point in points)
+        fit = sum(total_s <= left_s for total_s in pairs_s)
+        if fit < len(points):
+            yield runner.note(notes.shorter_front(fit, len(points)))
+        sides = [{BASELINE: runner.baseline, point: "on the front"} for point in points[:fit]]
+        yield from self._beside(winner, Phase.FRONT, FEWEST_PAIRS * sides)
+
+    def _beside(
+        self, winner: Changes, phase: Phase, pairs: Sequence[Mapping[Changes, str]]
+    ) -> Iterator[Step]:
+        """Pairs beside those of a winner, as long as that can be recommended; what is complete is
+        not made again."""
+        runner, plan = self.runner, self.runner.forecast.plans.final
+        runs = runner.of(phase)
+        made = {run.pair for sides in pairs for _, run in neighbours(runs, *sides)}
+        tasks = [
+            partial(self._pair, phase, sides, plan, pair)
+            for pair, sides in enumerate(pairs, 1)
+            if pair not in made
+        ]
+
+        def next_task(_: str) -> Task | None:
+            return tasks.pop(0) if tasks and not self._is_disqualified(winner) else None
+
+        yield from runner.run(next_task, again=False)
 
     def _pairs_of(self, winner: Changes) -> tuple[Pair, ...]:
         """The complete pairs of a winner."""

@@ -119,7 +119,6 @@ class Options:
 
     engine: str
     url: str | None = None
-    strategy: str = "default"
     effects: bool = True
     allow: tuple[str, ...] = ()
     repairs: bool = True

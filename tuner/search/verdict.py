@@ -4,13 +4,15 @@ events; and what it hands on to comparisons and later searches; pure."""
 from __future__ import annotations
 
 import math
+import operator
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.machines import compare_across
@@ -18,11 +20,14 @@ from tuner.measure.measurement import Failure, FailureKind, Measurement, PacedMe
 from tuner.measure.paired import Comparison, least
 from tuner.measure.series import restarts, speeds
 from tuner.profile.objective import FigureBound, Objective
+from tuner.search.budget import MOST_BESIDE
 from tuner.search.calibration import over_baseline
 from tuner.search.effects import Effects, effects_of, winners
 from tuner.search.study import (
     BASELINE,
+    HERE,
     RECIPE,
+    SCORED,
     Changes,
     Earlier,
     Ending,
@@ -33,7 +38,13 @@ from tuner.search.study import (
 )
 from tuner.space.knob import Knob, Level
 
-Pair = tuple[Measurement, Measurement]
+
+class Pair(NamedTuple):
+    """Two neighbouring runs of two points, and the machine that they ran on."""
+
+    before: Measurement
+    after: Measurement
+    machine: str = HERE
 
 
 def candidate_of(trials: Sequence[Trial]) -> Changes | None:
@@ -49,18 +60,13 @@ def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
 
     Two runs on two machines, or that another session lies between, are no neighbours, and no pair.
     """
-    return measured_by(confirming(trials))
-
-
-def machines_of(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """The machine of each of those pairs."""
-    return tuple(after.machine for _, after in confirming(trials))
+    return _measured_by(confirming(trials))
 
 
 def gains_of(trials: Sequence[Trial]) -> dict[str, list[float]]:
     """The gains of the pairs on each machine, as logarithms."""
     logs: dict[str, list[float]] = {}
-    for machine, (before, after) in zip(machines_of(trials), pairs_of(trials), strict=True):
+    for before, after, machine in pairs_of(trials):
         logs.setdefault(machine, []).append(math.log(after.score / before.score))
     return logs
 
@@ -79,22 +85,12 @@ def recipe_of(trials: Sequence[Trial], winner: Changes) -> Trial | None:
     return None if best is None or {*winner} <= {*best.changes} else best
 
 
-def recipe_pairs_of(trials: Sequence[Trial]) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
-    """The complete pairs of the point that was confirmed last with the recipe that it goes beyond,
-    the recipe first, and the machine of each."""
-    winner = candidate_of(trials)
-    runs = [trial for trial in trials if trial.phase is Phase.RECIPE]
-    recipe = next((run.changes for run in reversed(runs) if run.changes != winner), None)
-    pairs = list(neighbours(runs, recipe, winner))
-    return measured_by(pairs), tuple(after.machine for _, after in pairs)
-
-
 def confirming(trials: Sequence[Trial]) -> list[tuple[Trial, Trial]]:
     """The trials of those pairs."""
     runs = [trial for trial in trials if trial.phase is Phase.CONFIRM]
     pairs = list(neighbours(runs, BASELINE, candidate_of(trials)))
     written = [pair for pair in pairs if not pair[0].repaired]
-    if not any(run.repaired for run in runs) or are_enough(measured_by(written)):
+    if not any(run.repaired for run in runs) or are_enough(_measured_by(written)):
         return written
     return [pair for pair in pairs if pair[0].repaired]
 
@@ -124,59 +120,57 @@ def neighbours(
             yield (first, second) if first.changes == before else (second, first)
 
 
-def measured_by(pairs: Sequence[tuple[Trial, Trial]]) -> tuple[Pair, ...]:
+def _measured_by(pairs: Iterable[tuple[Trial, Trial]]) -> tuple[Pair, ...]:
     """What both trials of each pair measured."""
     return tuple(
-        (before.measurement, after.measurement)
+        Pair(before.measurement, after.measurement, after.machine)
         for before, after in pairs
         if before.measurement and after.measurement
     )
 
 
-def lesser_gain(pairs: Sequence[Pair], machines: Sequence[str]) -> Comparison | None:
+def lesser_gain(pairs: Sequence[Pair]) -> Comparison | None:
     """The gain that is claimed of pairs: of rates the smaller one of those over the windows and of
     those with the work put off paid for; None with less than two."""
-    scores = scored(pairs, machines)
+    scores = scored(pairs)
     return least(scores) if scores else None
 
 
-def scored(pairs: Sequence[Pair], machines: Sequence[str]) -> tuple[Comparison, ...]:
+def scored(pairs: Sequence[Pair]) -> tuple[Comparison, ...]:
     """The second side of the pairs over the first by what they were measured for, the higher the
     better, of which the lesser one counts; none with less than two pairs."""
-    objective = pairs[0][0].objective if pairs else Objective.EPS
+    objective = pairs[0].before.objective if pairs else Objective.EPS
     figures: list[Callable[[Measurement], float]] = [lambda run: run.score]
     if objective is Objective.EPS:
         figures.insert(0, lambda run: run.eps)
     by_speed = objective.facts.by_speed
-    gains = (compared(pairs, figure, machines, by_speed=by_speed) for figure in figures)
+    gains = (compared(pairs, figure, by_speed=by_speed) for figure in figures)
     return tuple(gain for gain in gains if gain is not None)
 
 
 def compared(
     pairs: Sequence[Pair],
     figure: Callable[[Measurement], float | None],
-    machines: Sequence[str] = (),
     *,
     by_speed: bool = True,
 ) -> Comparison | None:
     """The second side of the pairs over the first by one figure, adjusted `by_speed` where the runs
-    have a probe beside them, and across `machines` where several measured them; None with less than
+    have a probe beside them, and across machines where several measured them; None with less than
     two pairs, or where a run does not show the figure: CPU is counted in ticks of 10 ms, so that a
     short run can show none, and our sink has nothing on disk."""
-    before, after = [a for a, _ in pairs], [b for _, b in pairs]
+    before, after = [pair.before for pair in pairs], [pair.after for pair in pairs]
     first, second = ([value for value in map(figure, side) if value] for side in (before, after))
     if len(pairs) < 2 or not len(first) == len(second) == len(pairs):
         return None
+    machines = [pair.machine for pair in pairs]
     of_machine = speeds(before, after) if by_speed else None
     return compare_across(first, second, machines, restarts(before, after), of_machine)
 
 
-def figure_compared(
-    pairs: Sequence[Pair], objective: Objective, machines: Sequence[str]
-) -> Comparison | None:
+def _figure_compared(pairs: Sequence[Pair], objective: Objective) -> Comparison | None:
     """The second side of the pairs over the first by what an objective counts, as `compared`."""
     figure = partial(Measurement.figure_of, objective=objective)
-    return compared(pairs, figure, machines, by_speed=objective.facts.by_speed)
+    return compared(pairs, figure, by_speed=objective.facts.by_speed)
 
 
 class Claim(Enum):
@@ -238,10 +232,7 @@ class Verdict:
 
 def experiments(trials: Sequence[Trial]) -> Iterator[Effects]:
     """What was found of each winner that was taken apart, the last first."""
-    pairs, candidate = (
-        confirming(trials),
-        {*(candidate_of(trials) or BASELINE)},
-    )
+    pairs, candidate = confirming(trials), {*(candidate_of(trials) or BASELINE)}
     for winner in winners(trials):
         effects = effects_of(trials, winner, pairs if candidate <= {*winner} else ())
         if effects is not None:
@@ -257,25 +248,25 @@ def judge(study: Study) -> Verdict:
     if failure is not None:
         why = f"The best found failed in the confirmation: {failure}."
         return Verdict(Claim.INFEASIBLE, BASELINE, failure=why)
-    pairs, machines = pairs_of(study.trials), machines_of(study.trials)
-    scores = scored(pairs, machines)
+    pairs = pairs_of(study.trials)
+    scores = scored(pairs)
     if not scores or not scores[0].enough:
         return _not_shown(study, len(pairs), candidate)
-    missed = tuple(_missed(study.header.options.at_least, pairs, machines))
+    missed = tuple(_missed(study.header.options.at_least, pairs))
     shown = all(gain.shows_more for gain in scores) and not missed
     return Verdict(
         Claim.IMPROVED if shown else Claim.NOT_SHOWN,
         candidate if shown else BASELINE,
         scores,
-        compared(pairs, lambda run: run.eps, machines),
-        compared(pairs, lambda run: run.eps_paid, machines),
-        compared(pairs, lambda run: run.eps_durable, machines),
-        compared(pairs, lambda run: run.shipper_cpu_us, machines),
-        compared(pairs, lambda run: run.engine_cpu_paid_us, machines),
-        compared(pairs, lambda run: run.eps_merged, machines),
-        compared(pairs, lambda run: run.store_bytes_per_event, machines, by_speed=False),
-        compared(pairs, lambda run: run.shipper_rss_bytes, machines, by_speed=False),
-        compared(pairs, _bulk_p50_ms, machines),
+        compared(pairs, lambda run: run.eps),
+        compared(pairs, lambda run: run.eps_paid),
+        compared(pairs, lambda run: run.eps_durable),
+        compared(pairs, lambda run: run.shipper_cpu_us),
+        compared(pairs, lambda run: run.engine_cpu_paid_us),
+        compared(pairs, lambda run: run.eps_merged),
+        compared(pairs, lambda run: run.store_bytes_per_event, by_speed=False),
+        compared(pairs, lambda run: run.shipper_rss_bytes, by_speed=False),
+        compared(pairs, _bulk_p50_ms),
         confirmed=candidate,
         effects=next(
             (effects for effects in experiments(study.trials) if effects.holds(candidate)), None
@@ -286,18 +277,22 @@ def judge(study: Study) -> Verdict:
 
 
 def _missed(
-    at_least: Sequence[FigureBound], pairs: Sequence[Pair], machines: Sequence[str]
+    at_least: Sequence[FigureBound], pairs: Sequence[Pair]
 ) -> Iterator[tuple[FigureBound, Comparison | None]]:
     """The bounds that the whole interval of a figure does not keep."""
     for bound in at_least:
-        moved = figure_compared(pairs, bound.objective, machines)
+        moved = _figure_compared(pairs, bound.objective)
         worst = moved and (moved.low if bound.objective.facts.more_is_better else moved.high)
         if not worst or bound.margin(worst) < 0:
             yield bound, moved
 
 
 def _beyond_recipe(trials: Sequence[Trial]) -> Comparison | None:
-    gain = lesser_gain(*recipe_pairs_of(trials))
+    """The gain over the recipe that the point which was confirmed last goes beyond."""
+    winner = candidate_of(trials)
+    runs = [trial for trial in trials if trial.phase is Phase.RECIPE]
+    recipe = next((run.changes for run in reversed(runs) if run.changes != winner), None)
+    gain = lesser_gain(_measured_by(neighbours(runs, recipe, winner)))
     return gain if gain is not None and gain.enough else None
 
 
@@ -351,6 +346,71 @@ def reason_of(trial: Trial, limits: Limits) -> str | None:
             return limits.breach(paced)
         case Measurement():
             return None
+
+
+def to_pair(trials: Sequence[Trial], other: Objective, limits: Limits) -> tuple[Changes, ...]:
+    """Up to four points beside the winner, by the trials of the search: the front of what it makes
+    better and another figure, spread over it."""
+    logs: dict[Changes, list[tuple[float, float]]] = {}
+    scored_trials = [trial for trial in trials if trial.phase in SCORED]
+    for trial, gain in over_baseline(scored_trials, trials):
+        if trial.measurement is not None and (figure := trial.measurement.figure_of(other)) > 0:
+            logs.setdefault(trial.changes, []).append((gain, other.facts.log_score(figure)))
+    means = {
+        changes: tuple(map(statistics.fmean, zip(*runs, strict=True)))
+        for changes, runs in logs.items()
+        if changes == BASELINE or disqualified(trials, changes, limits) is None
+    }
+    front = [changes for changes in means if _is_on_front(means[changes], means.values())]
+    others = [changes for changes in front if changes not in (candidate_of(trials), BASELINE)]
+    beside = sorted(others, key=lambda changes: -means[changes][0])
+    every = max(1.0, len(beside) / MOST_BESIDE)
+    return tuple(beside[int(every * at)] for at in range(min(MOST_BESIDE, len(beside))))
+
+
+def _is_on_front(figures: Sequence[float], of_all: Iterable[Sequence[float]]) -> bool:
+    """Whether no other point is as good in every figure."""
+    rivals = (rival for rival in of_all if rival != figures)
+    return not any(all(map(operator.ge, rival, figures)) for rival in rivals)
+
+
+@dataclass(frozen=True)
+class FrontPoint:
+    """A point with its gain of what the search makes better, and how the figure of the other
+    `objective` moved, by pairs of its own."""
+
+    changes: Changes
+    objective: Objective
+    gain: Comparison
+    other: Comparison
+
+    @property
+    def scores(self) -> tuple[float, float]:
+        """Both as ratios, of which more is better."""
+        return self.gain.ratio, self.objective.facts.turned(self.other.ratio)
+
+
+def front_of(study: Study) -> tuple[FrontPoint, ...]:
+    """The points that pairs show, without those that are worse in both figures than another one or
+    the profile as written; the largest gain first."""
+    points = sorted(_front_points(study), key=lambda point: -point.gain.ratio)
+    scores = [(1.0, 1.0), *(point.scores for point in points)]
+    return tuple(point for point in points if _is_on_front(point.scores, scores))
+
+
+def _front_points(study: Study) -> Iterator[FrontPoint]:
+    other, runs = study.header.options.front, study.of(Phase.FRONT)
+    if other is None:
+        return
+    paired = {run.changes: neighbours(runs, BASELINE, run.changes) for run in runs if run.changes}
+    winner = candidate_of(study.trials)
+    if winner is not None:
+        paired[winner] = iter(confirming(study.trials))
+    for changes, trials in paired.items():
+        pairs = _measured_by(trials)
+        gain, moved = lesser_gain(pairs), _figure_compared(pairs, other)
+        if gain is not None and moved is not None and gain.enough:
+            yield FrontPoint(changes, other, gain, moved)
 
 
 _MOST_POINTS = 3

@@ -51,10 +51,6 @@ class Guarantee:
     forbidden: Check = _nothing
     codes: frozenset[str] = frozenset()
 
-    def closed(self, profile: Profile, names: Sequence[str]) -> str | None:
-        """Why it cannot be opened together with these names, or None."""
-        return self.forbidden(profile, names) or self.missing(profile, names)
-
 
 def opened(profile: Profile, names: Iterable[str]) -> tuple[Guarantee, ...]:
     """Those of the guarantees with these names that are there to open in this profile, once each;
@@ -75,7 +71,7 @@ def _closed(guarantee: Guarantee, profile: Profile, names: Sequence[str]) -> str
     """Why it cannot be opened for any output that is tuned, the first of the reasons; None where it
     can for one of them."""
     abouts = [profile.about(number) for number in profile.tuned] or [profile]
-    reasons = [guarantee.closed(about, names) for about in abouts]
+    reasons = [guarantee.forbidden(p, names) or guarantee.missing(p, names) for p in abouts]
     return None if None in reasons else reasons[0]
 
 
@@ -146,12 +142,8 @@ def _no_ids(profile: Profile, _: Sequence[str]) -> str | None:
     return None
 
 
-def _no_source(profile: Profile, _: Sequence[str]) -> str | None:
-    return INDEX_SETTINGS["mapping.source.mode"].unknown_to(profile.release)
-
-
-def _no_modes(profile: Profile, _: Sequence[str]) -> str | None:
-    return INDEX_SETTINGS["mode"].unknown_to(profile.release)
+def _unknown(setting: str) -> Check:
+    return lambda profile, _: INDEX_SETTINGS[setting].unknown_to(profile.release)
 
 
 def _unless(has: Callable[[Profile], bool], otherwise: str) -> Check:
@@ -181,14 +173,14 @@ _ALL = (
         "mapping.source.mode",
         "Documents come back rebuilt from their fields and not as they were sent; without an "
         "Enterprise licence nothing changes.",
-        forbidden=_no_source, codes=frozenset({"RT328"}),
+        forbidden=_unknown("mapping.source.mode"), codes=frozenset({"RT328"}),
     ),
     Guarantee(
         "settings.mode",
         "Documents come back rebuilt from their fields and not as they were sent; the columnar "
         "modes, a technical preview, keep nothing of them that the mapping does not have, and took "
         "eight times as long to find a term among a million documents.",
-        forbidden=_no_modes, codes=frozenset({"RT346"}),
+        forbidden=_unknown("mode"), codes=frozenset({"RT346"}),
     ),
     Guarantee(
         "bulkid",
@@ -331,7 +323,7 @@ def _for_an_outage(
         if level == QueueType.DIRECT.value != knob.current:
             stops = "an outage of the engine stops the other outputs too"
             yield Concession(stops, f"{change}: {stops}")
-    before, later = map(_in_flight, (written, changed))
+    before, later = (in_flight(p, p.measured_number) for p in (written, changed))
     for is_lost, when in (
         (leads, "another output takes over"),
         (has_files, "rsyslogd ends while the engine is down"),
@@ -360,11 +352,6 @@ def has_files(profile: Profile) -> bool:
 def leads(profile: Profile) -> bool:
     """Whether others take over from the measured output."""
     return bool(around_output(profile, profile.measured_number).take_over)
-
-
-def _in_flight(profile: Profile) -> int:
-    """How many events can be in flight to the measured output."""
-    return in_flight(profile, profile.measured_number)
 
 
 def _change(knob: Knob, level: Level) -> str:

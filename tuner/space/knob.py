@@ -153,13 +153,12 @@ def holding(knob: Knob) -> Knob:
 
     Not set and what that amounts to are one level, spelled as the profile does.
     """
-    same = (None, knob.unset)
-    if knob.unset is not None and knob.current in same:
-        knob = replace(knob, levels=tuple(level for level in knob.levels if level not in same))
-    if knob.current in knob.levels:
-        return knob
-    levels = (*knob.levels, knob.current)
-    return replace(knob, levels=_in_order(knob, levels))
+    same = (None, knob.unset) if knob.unset is not None else ()
+    own, is_same = knob.current, knob.current in same
+    levels = dict.fromkeys(own if is_same and level in same else level for level in knob.levels)
+    if own in levels:
+        return replace(knob, levels=tuple(levels))
+    return replace(knob, levels=_in_order(knob, (*levels, own)))
 
 
 def with_levels(knob: Knob, levels: Sequence[Level]) -> Knob:

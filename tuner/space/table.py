@@ -46,50 +46,6 @@ REPLY_FILTER = ("errors", "items.*.status", "items.*.error")
 IN_MEMORY = (QueueType.LINKED_LIST.value, QueueType.FIXED_ARRAY.value)
 _THREADS = (1, 2, 4, 8)
 _FEW_BATCHES = (0, 256, 512, 1024, 2048)
-_COMPRESSION = "smaller files for more CPU; documents come back unchanged"
-_OF_FRESHNESS = "how long events wait to become searchable; guardrails.freshness_p99_s limits it"
-_MAPPING = (
-    "explicit serves the uses of the document's fields; the dynamic mapping also gave every string "
-    "a .keyword field"
-)
-_BY_ID = "reading a document by its _id, which no client was given, becomes slower"
-_REPLIES = (
-    "replies lack what omelasticsearch does not read; it is rendered inside the action's "
-    "`timeout`, `1m&filter_path=...`, because rsyslog has no parameter for it"
-)
-_OF_REPLIES = (
-    "omelasticsearch parses each reply in full and uses only these parts of it: smaller "
-    "replies take less CPU on both sides"
-)
-_OF_HANDING_OVER = (
-    "an input hands over up to 1,024 events at once: smaller batches take the queue's lock more "
-    "often"
-)
-_OF_BULKS = (
-    "a request costs rsyslogd and the engine something whatever it holds: larger ones are fewer"
-)
-_LARGER_BULKS = (
-    "a request takes longer to be answered, and after a broken connection its events are sent "
-    "again one by one"
-)
-_OF_WORKERS = (
-    "a worker waits until its request is answered: with several, requests are made meanwhile"
-)
-_OF_STARTS = (
-    "a further worker starts once so many events wait for it: with a batch each, none sends small "
-    "requests"
-)
-_EARLIER_STARTS = "several workers overtake one another: sooner, where they start sooner"
-_OF_REFRESHES = "every refresh makes a segment: fewer ones are larger, and need fewer merges"
-_OF_MAPPING = (
-    "the dynamic mapping indexes each string twice, as text and as .keyword; an explicit one "
-    "indexes what the document's uses need"
-)
-_OF_MODES = (
-    "a lab's engine rebuilds documents without a licence; Elasticsearch needs one of Enterprise "
-    "for that, and stores them beside their fields otherwise"
-)
-_WHY_MODES = "documents are sorted by time and compressed together: less is written and merged"
 _LAYOUT = {_MAIN: _CHOICE, _ACTION: _CHOICE, _DISK: _CHOICE}
 _DISK_LEVELS = tuple(disk_type.value for disk_type in DISK_TYPES)
 _QUEUES_WITH_FILES = (Part.FIRST, Part.BULK)
@@ -97,7 +53,6 @@ _EMPTY = (
     "measured with new files; where a host has files of the other layout, the output does not "
     "start or leaves them: let the queue run empty before the change"
 )
-_PARSER = "messages of RFC 5424, should there be any, would then be parsed wrongly"
 
 _POOLED_IMTCP = 2504
 _REFRESH_INTERVALS = ("1s", "2s", "5s", "10s", "20s", "30s", "60s", "2m")
@@ -168,12 +123,6 @@ def _refresh_intervals(profile: Profile) -> tuple[Level, ...]:
     return tuple(text for text in _REFRESH_INTERVALS if (seconds(text) or 0) < bound_s)
 
 
-def _durabilities(profile: Profile) -> tuple[Level, ...]:
-    """The profile's own first."""
-    now = profile.measured.index.settings.translog_durability
-    return (now, "request" if now == "async" else "async")
-
-
 def _fewer_replicas(profile: Profile) -> tuple[Level, ...]:
     """None, one and so on to as many as there are."""
     return tuple(range(profile.measured.index.settings.number_of_replicas + 1))
@@ -185,28 +134,18 @@ def _shard_counts(profile: Profile) -> tuple[Level, ...]:
     return (1, 2, 4) if nodes == 1 else (1, nodes, 2 * nodes)
 
 
-def _source_modes(profile: Profile) -> tuple[Level, ...]:
-    """The profile's own first."""
-    now = profile.measured.index.settings.mapping_source_mode
-    return (now, "stored" if now == "synthetic" else "synthetic")
-
-
 def _modes(profile: Profile) -> tuple[Level, ...]:
-    """The profile's own first; an index without one is of the mode standard."""
-    now = profile.measured.index.settings.mode
-    known = [mode for mode, since in MODES.items() if unknown_to(profile.release, *since) is None]
-    return (now, *(mode for mode in known if mode != (now or "standard")))
+    """Those that the engine knows."""
+    return tuple(
+        mode for mode, since in MODES.items() if unknown_to(profile.release, *since) is None
+    )
 
 
-def _buffer_in_bytes(profile: Profile) -> bool:
-    """The profile gives the index buffer in bytes."""
-    return not _buffer_in_percent(profile)
-
-
-def _buffer_in_percent(profile: Profile) -> bool:
-    """The index buffer is a share of the heap."""
+def _buffers(profile: Profile) -> tuple[Level, ...]:
+    """In bytes where the profile's is in bytes, else as shares of the heap."""
     size = profile.node.indices_memory_index_buffer_size
-    return size is None or size.endswith("%")
+    is_share = size is None or size.endswith("%")
+    return (None, "20%", "30%", "40%") if is_share else ("512mb", "1gb")
 
 
 def _heaps(profile: Profile) -> tuple[Level, ...]:
@@ -240,17 +179,21 @@ def _pool_sizes(profile: Profile) -> tuple[Level, ...]:
 
 # Closed until a guarantee is opened by name.
 _GUARDED = (
-    Row(Part.SETTINGS, "translog.durability", 50, {_WAITING: _UP, _DISK: _UP}, _durabilities,
-        ordered=False, allow="translog.durability"),
+    Row(Part.SETTINGS, "translog.durability", 50, {_WAITING: _UP, _DISK: _UP},
+        ("request", "async"), unset="request", ordered=False, allow="translog.durability"),
     Row(Part.SETTINGS, "translog.sync_interval", 340, {_DISK: _UP},
         ("1s", "5s", "15s", "30s", "60s"), default="5s",
         parent="translog.durability", idle=(None, "request"), allow="translog.sync_interval"),
     Row(Part.SETTINGS, "number_of_replicas", 170, {_ENGINE: _DOWN, _DISK: _DOWN, _WAITING: _DOWN},
         _fewer_replicas, allow="number_of_replicas"),
-    Row(Part.SETTINGS, "mapping.source.mode", 410, {_DISK: _CHOICE}, _source_modes,
-        ordered=False, allow="mapping.source.mode"),
+    Row(Part.SETTINGS, "mapping.source.mode", 410, {_DISK: _CHOICE}, ("stored", "synthetic"),
+        unset="stored", ordered=False, allow="mapping.source.mode"),
     Row(Part.SETTINGS, "mode", 405, {_DISK: _CHOICE, _ENGINE: _CHOICE}, _modes, ordered=False,
-        allow="settings.mode", note=_OF_MODES, why=_WHY_MODES),
+        unset="standard", allow="settings.mode",
+        note="a lab's engine rebuilds documents without a licence; Elasticsearch needs one "
+        "of Enterprise for that, and stores them beside their fields otherwise",
+        why="documents are sorted by time and compressed together: less is written and "
+        "merged"),
     Row(Part.OUTPUT, "bulkid", 150, {_ENGINE: _UP, _ACTION: _UP}, (None,), ordered=False,
         allow="bulkid"),
     Row(Part.OUTPUT, "retryfailures", 160, {_ENGINE: _UP, _ACTION: _UP}, (None,), ordered=False,
@@ -294,7 +237,9 @@ _INPUTS = (
     Row(Part.INPUT, "maxSubmitAtOnce", 260, {_INPUT: _UP}, (256, 1024, 4096), default=1024,
         when=_single(ImfileInput)),
     Row(Part.PROFILE, "parser", 240, {_MAIN: _UP, _MACHINE: _UP}, (None, ("rsyslog.rfc3164",)),
-        ordered=False, note=_PARSER, when=_only_rfc3164),
+        ordered=False,
+        note="messages of RFC 5424, should there be any, would then be parsed wrongly",
+        when=_only_rfc3164),
 )  # fmt: skip
 
 _QUEUES = (
@@ -304,7 +249,9 @@ _QUEUES = (
     Row(Part.FIRST, "size", 460, {_SENDER: _UP}, (20_000, 50_000, 100_000, 200_000, 500_000),
         gives_up=(_LOSS,)),
     Row(Part.FIRST, "dequeueBatchSize", 100, {_MAIN: _UP, _MACHINE: _UP},
-        (256, 512, 1024, 2048, 4096), why=_OF_HANDING_OVER),
+        (256, 512, 1024, 2048, 4096),
+        why="an input hands over up to 1,024 events at once: smaller batches take the "
+        "queue's lock more often"),
     Row(Part.FIRST, "workerThreads", 110, {_MAIN: _UP}, (1, 2, 4), on_disk=False,
         gives_up=(_ORDER,)),
     Row(Part.FIRST, "workerThreadMinimumMessages", 220, {_MAIN: _DOWN},
@@ -315,12 +262,20 @@ _QUEUES = (
         gives_up=(_LOSS,)),
     Row(Part.BULK, "dequeueBatchSize", 30,
         {_WAITING: _UP, _DISK: _UP, _ENGINE: _UP, _MACHINE: _UP, _REJECTIONS: _DOWN},
-        (500, 1000, 2000, 3000, 5000, 8000), why=_OF_BULKS, note=_LARGER_BULKS),
+        (500, 1000, 2000, 3000, 5000, 8000),
+        why="a request costs rsyslogd and the engine something whatever it holds: larger "
+        "ones are fewer",
+        note="a request takes longer to be answered, and after a broken connection its "
+        "events are sent again one by one"),
     Row(Part.BULK, "workerThreads", 40, {_WAITING: _UP, _ACTION: _UP, _REJECTIONS: _DOWN},
-        (1, 2, 3, 4, 6), on_disk=False, gives_up=(_ORDER,), why=_OF_WORKERS),
+        (1, 2, 3, 4, 6), on_disk=False, gives_up=(_ORDER,),
+        why="a worker waits until its request is answered: with several, requests are made "
+        "meanwhile"),
     Row(Part.BULK, "workerThreadMinimumMessages", 80, {_WAITING: _DOWN},
         (500, 1000, 2000, 5000, 10_000), parent="workerThreads", idle=(None, 1), on_disk=False,
-        why=_OF_STARTS, note=_EARLIER_STARTS),
+        why="a further worker starts once so many events wait for it: with a batch each, "
+        "none sends small requests",
+        note="several workers overtake one another: sooner, where they start sooner"),
     Row(Part.BULK, "minDequeueBatchSize", 230, {_ENGINE: _UP, _MACHINE: _UP},
         (0, 500, 1000, 2000, 5000), levels_before=_FEW_BATCHES),
     Row(Part.BULK, "minDequeueBatchSize.timeout", 440, {_ENGINE: _UP, _MACHINE: _UP},
@@ -329,17 +284,25 @@ _QUEUES = (
 
 _REQUESTS = (
     Row(Part.OUTPUT, "filter_path", 20, {_ACTION: _UP, _ENGINE: _UP, _MACHINE: _UP},
-        (None, REPLY_FILTER), ordered=False, why=_OF_REPLIES, note=_REPLIES),
+        (None, REPLY_FILTER), ordered=False,
+        why="omelasticsearch parses each reply in full and uses only these parts of it: "
+        "smaller replies take less CPU on both sides",
+        note="replies lack what omelasticsearch does not read; it is rendered inside the "
+        "action's `timeout`, `1m&filter_path=...`, because rsyslog has no parameter for"
+        " it"),
 )  # fmt: skip
 
 _INDEX = (
     Row(Part.SETTINGS, "refresh_interval", 60,
         {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP, _MACHINE: _UP}, _refresh_intervals,
-        why=_OF_REFRESHES, note=_OF_FRESHNESS),
+        why="every refresh makes a segment: fewer ones are larger, and need fewer merges",
+        note="how long events wait to become searchable; guardrails.freshness_p99_s limits "
+        "it"),
     Row(Part.SETTINGS, "number_of_shards", 200, {_WAITING: _UP, _MERGES: _UP},
         _shard_counts),
     Row(Part.SETTINGS, "codec", 270, {_ENGINE: _CHOICE, _DISK: _CHOICE, _MACHINE: _CHOICE},
-        (None, "best_compression"), ordered=False, note=_COMPRESSION),
+        (None, "best_compression"), ordered=False,
+        note="smaller files for more CPU; documents come back unchanged"),
     Row(Part.SETTINGS, "translog.flush_threshold_size", 210, {_DISK: _UP, _ENGINE: _UP},
         (None, "256mb", "512mb", "1gb", "2gb"), note="a longer translog takes longer to recover"),
     Row(Part.SETTINGS, "translog.generation_threshold_size", 330, {_DISK: _UP},
@@ -356,20 +319,22 @@ _INDEX = (
     Row(Part.SETTINGS, "merge_on_flush.enabled", 390, {_MERGES: _CHOICE}, (None, False),
         ordered=False),
     Row(Part.SETTINGS, "bloom_filter_for_id_field.enabled", 310, {_ENGINE: _CHOICE},
-        (None, False), ordered=False, note=_BY_ID, when=_no_ids),
+        (None, False), ordered=False, when=_no_ids,
+        note="reading a document by its _id, which no client was given, becomes slower"),
     Row(Part.SETTINGS, "seq_no.index_options", 320, {_ENGINE: _CHOICE, _DISK: _CHOICE},
         (None, "doc_values_only"), ordered=False),
     Row(Part.INDEX, "mapping", 10, {_ENGINE: _UP, _MACHINE: _UP, _MERGES: _UP},
-        ("dynamic", "explicit"), ordered=False, why=_OF_MAPPING, note=_MAPPING,
+        ("dynamic", "explicit"), ordered=False,
+        why="the dynamic mapping indexes each string twice, as text and as .keyword; an "
+        "explicit one indexes what the document's uses need",
+        note="explicit serves the uses of the document's fields; the dynamic mapping also "
+        "gave every string a .keyword field",
         when=_dynamic_mapping),
 )  # fmt: skip
 
 _NODE = (
     Row(Part.NODE, "indices.memory.index_buffer_size", 130,
-        {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP}, (None, "20%", "30%", "40%"), unset="10%",
-        when=_buffer_in_percent),
-    Row(Part.NODE, "indices.memory.index_buffer_size", 130,
-        {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP}, ("512mb", "1gb"), when=_buffer_in_bytes),
+        {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP}, _buffers, unset="10%"),
     Row(Part.NODE, "heap", 480, {_MERGES: _UP, _ENGINE: _UP}, _heaps),
     Row(Part.NODE, "thread_pool.write.size", 420, {_ENGINE: _CHOICE, _WAITING: _CHOICE},
         _pool_sizes, default=_processors, when=_known_processors),

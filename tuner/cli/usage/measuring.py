@@ -13,7 +13,6 @@ from tuner.cli.options import PROFILE, RSYSLOGD, TEMPLATES, EngineChoice, Report
 from tuner.measure.enough import FEWEST_PAIRS
 from tuner.profile.objective import Objective
 from tuner.schema import units
-from tuner.search.strategies import StrategyName
 
 _ENGINE = typer.Option(
     EngineChoice.NODE,
@@ -54,8 +53,6 @@ class SearchArguments(InLabs):
     """Wall-clock time, downloads excluded."""
     seed: int = typer.Option(1, min=0)
     """Seed of random choices; the same seed makes the same choices."""
-    strategy: StrategyName = typer.Option("default")
-    """How candidates are chosen."""
     effects: bool = typer.Option(True)
     """Before the confirmation, measure what each change gives, and take back what gives nothing."""
     allow: list[str] | None = optional(metavar="NAME")

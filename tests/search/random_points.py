@@ -1,4 +1,4 @@
-"""Points drawn at random: the rival that every other strategy must beat."""
+"""Points drawn at random: the rival that the search must beat, and a fast stand-in for it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tuner.search.space import Belief, Observation, Point, Proposal, Space
+from tuner.search.space import Belief, Observation, Point, Proposal, Space, Strategy
+from tuner.search.strategies.gaussian import Gaussian
 
+NAMES = ("default", "random")
 _TRIES = 1000
 
 
@@ -74,3 +76,8 @@ def shrunken(observations: Sequence[Observation], sigma: float) -> list[Belief]:
         )
     ]
     return sorted(beliefs, key=lambda belief: -belief.mean)
+
+
+def strategy(name: str, space: Space, seed: int, sigma: float) -> Strategy:
+    """The strategy of searches (`default`), or `random` points."""
+    return Gaussian(space, seed, sigma) if name == "default" else RandomPoints(space, seed, sigma)
