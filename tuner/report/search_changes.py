@@ -198,7 +198,9 @@ def _paint(
 def front_blocks(result: StudyResult) -> Iterator[PlainBlock]:
     """A line for each such point: what it gains, what it costs, and what it changes."""
     if result.front:
-        yield Paragraph("Points none of which is better in both figures, each by fresh pairs:")
+        best = "The best in both figures: nothing that was measured trades one for the other"
+        several = "Points none of which is better in both figures, each by fresh pairs"
+        yield Paragraph(f"{several if len(result.front) > 1 else best}:")
         yield Bullets(tuple("; ".join(_figures(result, point)) for point in result.front))
 
 
