@@ -192,7 +192,7 @@ def test_a_drain_that_takes_too_long_ends_the_trial(
         outcome = run_trial(lab, PROFILE, SHORT, "slow", silent)
     assert isinstance(outcome, Failure), outcome
     assert outcome.kind is FailureKind.STALLED
-    assert "events are still not indexed" in outcome.reason
+    assert "documents are still not indexed" in outcome.reason
 
 
 def searching(folder: Path, *more: str) -> AbstractContextManager[subprocess.Popen[str]]:
