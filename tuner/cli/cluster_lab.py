@@ -30,7 +30,7 @@ from tuner.deploy.inventory import Role
 from tuner.errors import BadUsage, Interrupted, JobFailed, Refused, TuneError, of_the_system
 from tuner.flood.spec import Transport
 from tuner.host.lock import measuring, state_folder
-from tuner.host.signals import end_orderly
+from tuner.host.signals import install_handlers
 from tuner.lab.lab import new_run_id
 from tuner.lab.loads import LoadHost
 from tuner.measure.measurement import Failure
@@ -119,7 +119,7 @@ def loads_of_cluster(transport: Transport) -> Iterator[Sequence[LoadHost]]:
 
 def main() -> None:
     """Answer one question after the other: the first opens the lab, each other measures in it."""
-    end_orderly()
+    install_handlers()
     questions: queue.SimpleQueue[messages.Question] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(questions,), daemon=True).start()
     try:

@@ -22,7 +22,7 @@ from tuner import __version__, errors
 from tuner.cli.console import printable, say_what_waited
 from tuner.cli.options import Arguments, docstrings
 from tuner.host.programs import choose_rsyslogd
-from tuner.host.signals import end_orderly, received
+from tuner.host.signals import install_handlers, received
 
 if TYPE_CHECKING:
     # Typer's own copy of Click, which it gives no public name.
@@ -218,7 +218,7 @@ def _lacking(error: Exception) -> errors.ProgramMissing | None:
 def run() -> None:
     """Run the command line; every failure becomes one message and its documented exit code."""
     try:
-        end_orderly()
+        install_handlers()
         app()
     except errors.BadProfile as error:
         # Each line begins with file:line:column, as editors expect it.

@@ -24,7 +24,7 @@ from tuner.cli.options import EngineChoice
 from tuner.cli.place import Wanted, pace_of
 from tuner.cli.search_screen import Progress, Running, Screen, screen
 from tuner.errors import BadUsage, Interrupted, JobFailed, Refused, TuneError, of_the_system
-from tuner.host.signals import finish_first
+from tuner.host.signals import ignore_signals
 from tuner.lint.candidate import Checker, candidate
 from tuner.lint.load import LoadedProfile, parse_profile, with_secrets
 from tuner.lint.repairs import every_change, repairs
@@ -375,7 +375,7 @@ def _ended_by(search: Callable[[], None]) -> TuneError | Interrupted | None:
     reports are written."""
     try:
         search()
-        finish_first()
+        ignore_signals()
     except (TuneError, Interrupted) as error:
         return error
     except OSError as error:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tuner.engine.status import answers
 from tuner.errors import Refused
-from tuner.host.process import held, wait_until
+from tuner.host.process import suspended, wait_until
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.watch import POLL_S, Stalled, Watch
 from tuner.measure.window import Poll
@@ -28,7 +28,7 @@ def outage(watch: Watch, lasts_s: float) -> None:
     if not lab.engine.processes:
         raise Refused("an outage needs an engine that the lab started: leave --elasticsearch out")
     until_s = time.monotonic() + lasts_s
-    with held(lab.engine.processes):
+    with suspended(lab.engine.processes):
         while (left_s := until_s - time.monotonic()) > 0:
             watch.pipe.rsyslogd.check()
             time.sleep(min(POLL_S, left_s))
