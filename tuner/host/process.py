@@ -351,7 +351,7 @@ _INTERPRETER = ("PYTHON", "LD_", "OPENBLAS_")
 
 
 def _child_environment() -> dict[str, str]:
-    """The environment of a Child, with this package on PYTHONPATH: `-P` leaves out its folder."""
+    """The environment of a Child; PYTHONPATH has this package, as `-P` drops the working folder."""
     places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     names = (name for name in os.environ if name.startswith(_INTERPRETER))
     return own_environment(*names) | {"PYTHONPATH": os.pathsep.join(filter(None, places))}
