@@ -25,7 +25,7 @@ def here(*words: object) -> Done:
     code: object = 0
     with (
         mock.patch("sys.argv", ["rsyslog-tune", *map(str, words)]),
-        mock.patch("tuner.cli.commands.end_orderly"),
+        mock.patch("tuner.cli.commands.install_handlers"),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):

@@ -20,7 +20,7 @@ from tests.search.simulated import BUDGET_S, PROFILE, START_S, World, search
 from tuner.cli.console import Verbosity
 from tuner.cli.search_screen import Progress, Running, Screen, screen
 from tuner.errors import Interrupted
-from tuner.host.signals import end_orderly
+from tuner.host.signals import install_handlers
 from tuner.measure.measurement import Doubt, DoubtKind, Measurement
 from tuner.search.search import Search
 from tuner.search.study import Asked, Step, Trial
@@ -72,7 +72,7 @@ def show(folder: Path, lasts_s: float, verbosity: Verbosity, endless: int | None
 
 
 if __name__ == "__main__":
-    end_orderly()
+    install_handlers()
     try:
         folder, lasts_s, verbosity, *endless = sys.argv[1:]
         last = int(endless[0]) if endless else None

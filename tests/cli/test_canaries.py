@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from tests.search.simulated import ASKED, START_S
 from tuner.cli.commands import app
 from tuner.cli.files import write_results
-from tuner.cli.search_session import Stopwatch, resumed
+from tuner.cli.search_session import Stopwatch, resumed_job
 from tuner.lint.load import parse_profile
 from tuner.script.parser import parse
 from tuner.script.secrets import hidden, recordable, recordable_profile
@@ -163,7 +163,7 @@ def test_a_search_keeps_no_secret_and_goes_on_with_them(site: Path) -> None:
     with journal(run, asked):
         pass
     record = recorded(run)
-    again = resumed(run, record, Stopwatch(START_S), on_cluster=False).loaded
+    again = resumed_job(run, record, Stopwatch(START_S), on_cluster=False).loaded
     assert (again.text, again.beside) == (loaded.text, loaded.beside)
     write_results(run, again, record.study)
     private = {run / "best.yaml", *(run / "rendered").iterdir()}

@@ -14,7 +14,7 @@ from tests.profile.test_base import loaded as loaded_base
 from tests.search.simulated import ASKED, START_S, TEXT, World, search
 from tuner.cli.commands import app
 from tuner.cli.files import keep_snippets, write_results
-from tuner.cli.search_session import Stopwatch, resumed
+from tuner.cli.search_session import Stopwatch, resumed_job
 from tuner.errors import BadProfile, DifferencesFound, JobFailed
 from tuner.lint.load import load_profile
 from tuner.search.journal import journal, recorded
@@ -84,7 +84,7 @@ def test_no_secret_of_a_base_is_in_a_journal_or_a_report_and_what_is_rendered_ha
     with journal(run, asked):
         pass
     record = recorded(run)
-    written = resumed(run, record, Stopwatch(0.0), on_cluster=False).loaded
+    written = resumed_job(run, record, Stopwatch(0.0), on_cluster=False).loaded
     assert written.beside == loaded.beside
     write_results(run, written, record.study)
     assert "s3cret" in (run / "rendered/rsyslog.conf").read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def test_no_secret_of_a_base_is_in_a_journal_or_a_report_and_what_is_rendered_ha
         assert "More" not in file.read_text(encoding="utf-8")
 
     (tmp_path / "rsyslog.conf").unlink()
-    elsewhere = resumed(run, record, Stopwatch(0.0), on_cluster=False).loaded
+    elsewhere = resumed_job(run, record, Stopwatch(0.0), on_cluster=False).loaded
     with pytest.raises(JobFailed, match=r"rsyslog\.conf has changed .* or is gone, and no secret"):
         write_results(run, elsewhere, record.study)
     assert not (run / "rendered").exists()

@@ -21,7 +21,7 @@ from tuner.cli.search_session import (
     Stopwatch,
     has_changed,
     require_same,
-    resumed,
+    resumed_job,
 )
 from tuner.errors import BadUsage, JobFailed, Locked, Refused
 from tuner.lint.load import load_profile, parse_profile
@@ -175,7 +175,7 @@ def test_a_search_that_is_resumed_has_what_is_left_of_its_budget(tmp_path: Path)
     record = recorded(tmp_path)
     assert record.spent_s > 100
     started_s = time.monotonic() - 7
-    job = resumed(tmp_path, record, Stopwatch(started_s), on_cluster=False)
+    job = resumed_job(tmp_path, record, Stopwatch(started_s), on_cluster=False)
     assert job.budget_s == record.study.header.budget_s
     assert record.spent_s + 7 <= job.clock() < record.spent_s + 60
 

@@ -26,7 +26,7 @@ from tests.search.simulated import START_S, World, search
 from tuner.cli.console import Verbosity
 from tuner.cli.search_screen import Running, Screen
 from tuner.errors import Interrupted
-from tuner.host.signals import end_orderly
+from tuner.host.signals import install_handlers
 from tuner.measure.measurement import TrialPlan
 from tuner.search.search import Search
 from tuner.search.study import BASELINE, Phase, Step, Trial
@@ -209,7 +209,7 @@ def signals_as_before() -> Iterator[None]:
 @pytest.mark.usefixtures("signals_as_before")
 def test_ctrl_c_in_the_midst_of_a_drawing_takes_no_trial_away() -> None:
     higher = "a stage whose name takes more than one line of a terminal " * 3
-    end_orderly()
+    install_handlers()
 
     def interrupted(moment: int) -> tuple[int, str]:
         """The calls of a drawing that is interrupted at one of them, and the last line left."""
@@ -227,7 +227,7 @@ def test_ctrl_c_in_the_midst_of_a_drawing_takes_no_trial_away() -> None:
         try:
             live.began(Running(30, Phase.SEARCH, None, higher, 90.0))
         except Interrupted:
-            end_orderly()
+            install_handlers()
         finally:
             sys.setprofile(None)
         live.stop()

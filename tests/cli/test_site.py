@@ -10,7 +10,7 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.cli.options import EngineChoice
-from tuner.cli.place import Wanted, prepare
+from tuner.cli.place import LabSpec, prepare
 from tuner.errors import Refused
 
 pytestmark = [
@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="only root starts daemons as another user"),
 ]
 
-THERE = Wanted(EngineChoice.NODE, "https://127.0.0.1:9200")
+THERE = LabSpec(EngineChoice.NODE, "https://127.0.0.1:9200")
 
 
 @pytest.mark.parametrize("key", ["auth.pwd.file", "tls.cacert"])

@@ -11,7 +11,7 @@ PROGRAM = """
 import os, signal
 from typing import Annotated
 from pydantic import BaseModel, PlainSerializer
-from tuner.host.signals import end_orderly, received
+from tuner.host.signals import install_handlers, received
 
 def interrupted(value):
     os.kill(os.getpid(), signal.SIGTERM)
@@ -20,7 +20,7 @@ def interrupted(value):
 class Section(BaseModel):
     key: Annotated[int, PlainSerializer(interrupted)] | str
 
-end_orderly()
+install_handlers()
 try:
     Section(key=1).model_dump()
 except (Exception, SystemExit) as error:
@@ -37,10 +37,10 @@ def test_a_swallowed_signal_still_ends_the_command() -> None:
 
 FINISHING = """
 import os, signal
-from tuner.host.signals import end_orderly, finish_first, received
+from tuner.host.signals import install_handlers, ignore_signals, received
 
-end_orderly()
-finish_first()
+install_handlers()
+ignore_signals()
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     os.kill(os.getpid(), number)
 print("written", received())
@@ -56,11 +56,11 @@ def test_what_is_finished_is_written_whatever_signal_comes() -> None:
 
 DETACHED = """
 import os, signal
-from tuner.host.signals import end_orderly
+from tuner.host.signals import install_handlers
 from tuner.errors import Interrupted
 
 signal.signal(signal.SIGHUP, {before})
-end_orderly()
+install_handlers()
 try:
     os.kill(os.getpid(), signal.SIGHUP)
     print("goes on")

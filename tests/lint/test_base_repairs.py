@@ -10,8 +10,8 @@ import pytest
 from tuner.lint.advice import advise
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import repairs
-from tuner.script.around import around
 from tuner.script.configuration import configuration
+from tuner.script.neighbours import neighbours
 from tuner.script.objects import base_of
 
 HEAD = """\
@@ -113,7 +113,7 @@ def test_a_file_that_stands_in_for_another_file_is_no_failover(tmp_path: Path) -
     """It takes over from the action that was run last; nothing takes over from the engine."""
     written = loaded(tmp_path, ES + LOCAL + FILE)
     read = base_of(configuration(tmp_path / "rsyslog.conf"))
-    found = around(read)
+    found = neighbours(read)
     assert found["action[es]"].take_over == ()
     assert found["action[fb]"].before == ("action[local]",)
     assert "RT208" in codes(written)

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.here import here
 from tests.live.conftest import COMMAND, tune
 from tuner.cli.options import EngineChoice
-from tuner.cli.place import Wanted, open_lab
+from tuner.cli.place import LabSpec, open_lab
 from tuner.errors import ProgramMissing
 from tuner.host.programs import rsyslogd
 from tuner.lab.check import check, require_omelasticsearch
@@ -53,10 +53,10 @@ def test_a_lab_runs_what_the_sites_own_templates_write(tmp_path: Path) -> None:
         '{% block site %}{{ super() }}\nmodule(load="mmutf8fix")\n{% endblock %}\n',
         encoding="utf-8",
     )
-    wanted = Wanted(EngineChoice.SINK, None, Templates(site))
+    spec = LabSpec(EngineChoice.SINK, None, Templates(site))
     profile = load_profile(DEFAULT).profile
     with (
-        open_lab(wanted, profile, tmp_path, lambda _: None) as lab,
+        open_lab(spec, profile, tmp_path, lambda _: None) as lab,
         pipeline(lab, profile, "t"),
     ):
         (config,) = lab.folder.rglob("rsyslog.conf")

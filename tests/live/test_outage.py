@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.conftest import tune
-from tuner.host.process import held, wait_until
+from tuner.host.process import suspended, wait_until
 from tuner.measure.measurement import Measurement
 from tuner.search.journal import read
 from tuner.search.study import Phase
@@ -21,7 +21,7 @@ def test_processes_hang_meanwhile_and_go_on_whatever_happens() -> None:
     child = subprocess.Popen(["sleep", "60"])
     try:
         require(child.pid, "S")
-        with suppress(RuntimeError), held([child.pid]):
+        with suppress(RuntimeError), suspended([child.pid]):
             require(child.pid, "T")
             raise RuntimeError
         require(child.pid, "S")

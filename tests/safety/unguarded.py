@@ -96,7 +96,7 @@ def allow_every_target() -> None:
 
 def leave_signals_alone() -> None:
     """Signals do what they do to any Python program."""
-    patch.object(signals, "end_orderly", lambda: None).start()
+    patch.object(signals, "install_handlers", lambda: None).start()
 
 
 def trust_the_wall_clock() -> None:

@@ -71,8 +71,8 @@ def test_an_end_is_one_of_whole_words() -> None:
     assert path.ends_with("translog.durability")
     assert not path.ends_with("log.durability")
     assert path.last == "durability"
-    assert path.ends[0] == "durability"
-    assert path.ends[-1] == path
+    assert path.suffixes[0] == "durability"
+    assert path.suffixes[-1] == path
 
 
 def test_a_path_is_its_spelling_with_other_names_or_none() -> None:

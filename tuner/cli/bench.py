@@ -8,7 +8,7 @@ from pathlib import Path
 from tuner.cli.console import OutputFormat, print_result, say
 from tuner.cli.files import Exports, new_run_directory
 from tuner.cli.options import EngineChoice, duration_s
-from tuner.cli.place import Wanted, pace_of, require_runnable, wanted_of
+from tuner.cli.place import LabSpec, lab_spec, pace_of, require_runnable
 from tuner.cli.profiles import CONFIGURATION, load
 from tuner.cli.series import Course, End, measured
 from tuner.cli.usage.measuring import BenchArguments, CompareArguments, Exporting, SweepArguments
@@ -51,7 +51,7 @@ def bench(options: BenchArguments) -> None:
         seed=0,
         phases=_phases(options),
     )
-    series, end = measured(wanted_of(options), course, (profile.name,))
+    series, end = measured(lab_spec(options), course, (profile.name,))
     exports.publish(bench_json(series), bench_blocks(series), options.output, end)
     require_whole(series, end)
 
@@ -81,15 +81,15 @@ def compare(options: CompareArguments) -> None:
 
 def measured_pair(options: CompareArguments) -> tuple[Series, End]:
     """Measure both profiles on labs of the release of `a`, as `last_known` gives it."""
-    a, b, wanted = options.a, options.b, wanted_of(options)
+    a, b, spec = options.a, options.b, lab_spec(options)
     first, second, doubts = under_one_workload(load(a).profile, load(b).profile, a)
     if first.workload.rate != "max":
         doubts.append("workload.rate is fixed: both sides were offered exactly that rate")
-    arms, pace = (Arm(A, first), Arm(B, second)), pace_of(wanted.engine)
+    arms, pace = (Arm(A, first), Arm(B, second)), pace_of(spec.engine)
     plan = TrialPlan(pace.warm_up_s, duration_s(options.window), awaits_counters=True)
     course = Course(arms, "pair", options.pairs, plan, pace, options.seed, _phases(options))
-    _require_enough(course, restarts=wanted.starts_node)
-    return measured(wanted, course, (str(a), str(b)), None, doubts)
+    _require_enough(course, restarts=spec.starts_node)
+    return measured(spec, course, (str(a), str(b)), None, doubts)
 
 
 def under_one_workload(a: Profile, b: Profile, path: Path) -> tuple[Profile, Profile, list[str]]:
@@ -120,17 +120,17 @@ def sweep(options: SweepArguments) -> None:
     warnings = (str(warning) for variant in loaded.variants for warning in variant.warnings)
     for text in (*dict.fromkeys(warnings), *loaded.doubts):
         say(text)
-    wanted = wanted_of(options, EngineChoice(asked.engine))
-    course = _course_of(loaded, options, wanted.engine)
+    spec = lab_spec(options, EngineChoice(asked.engine))
+    course = _course_of(loaded, options, spec.engine)
     if options.dry_run:
         profiles = [arm.profile for arm in course.arms]
-        require_runnable(wanted, profiles)
+        require_runnable(spec, profiles)
         require_bases_taken(profiles, runs_here=False)
-        _show_plan(course, wanted, output)
+        _show_plan(course, spec, output)
         return
     with new_run_directory(options.run_dir, asked.name) as directory:
         series, end = measured(
-            wanted, course, [arm.name for arm in course.arms], directory, loaded.doubts
+            spec, course, [arm.name for arm in course.arms], directory, loaded.doubts
         )
         data = {**sweep_json(series, asked), "run_directory": str(directory)}
         exports = Exports(directory / "sweep.json", directory / "sweep.md")
@@ -153,11 +153,11 @@ def _course_of(loaded: LoadedExperiment, options: SweepArguments, engine: Engine
     )
 
 
-def _show_plan(course: Course, wanted: Wanted, output: OutputFormat) -> None:
+def _show_plan(course: Course, spec: LabSpec, output: OutputFormat) -> None:
     """The variants, and how long one machine takes to measure them, from the start of its lab."""
     pace, names = course.pace, [arm.name for arm in course.arms]
     took_s = pace.start_s + 2 * pace.engine_warm_up_s + course.runs_s
-    alone = " for one machine; those of the cluster share the blocks" if wanted.on_cluster else ""
+    alone = " for one machine; those of the cluster share the blocks" if spec.on_cluster else ""
     lines = [f"- {name}" for name in names]
     lines.append(f"{course.blocks} blocks of {len(names)} runs: about {seconds(took_s)}{alone}")
     fields = {"variants": names, "repeats": course.blocks, "about_s": took_s}

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from tuner.cli.cluster import cluster_that_is_up
 from tuner.cli.console import Verbosity
 from tuner.cli.options import EngineChoice
-from tuner.cli.place import Wanted, facts_of, open_lab, pace_of, prepare, trials_in
+from tuner.cli.place import LabSpec, facts_of, open_lab, pace_of, prepare, trials_in
 from tuner.cluster import messages
 from tuner.cluster.access import connected, joined, require_comparable
 from tuner.cluster.farm import dask_farm, span_of
@@ -30,7 +30,7 @@ from tuner.deploy.inventory import Role
 from tuner.errors import BadUsage, Interrupted, JobFailed, Refused, TuneError, of_the_system
 from tuner.flood.spec import Transport
 from tuner.host.lock import measuring, state_folder
-from tuner.host.signals import end_orderly
+from tuner.host.signals import install_handlers
 from tuner.lab.lab import new_run_id
 from tuner.lab.loads import LoadHost
 from tuner.measure.measurement import Failure
@@ -44,7 +44,7 @@ _LAB = "tuner.cli.cluster_lab"
 
 @contextmanager
 def labs_of_cluster(
-    wanted: Wanted, profiles: Sequence[Profile], allow: Sequence[str], verbosity: Verbosity
+    spec: LabSpec, profiles: Sequence[Profile], allow: Sequence[str], verbosity: Verbosity
 ) -> Iterator[MeasuringPlace]:
     """Labs for these profiles, gone afterwards; the first decides what they are.  Raises JobFailed
     without a cluster, Refused where its machines do not compare, BadUsage where each has an engine
@@ -53,14 +53,14 @@ def labs_of_cluster(
     with connected(cluster.address, cluster.certificate) as client:
         require_comparable(client)
         span = span_of(client, cluster.certificate)
-        if span is None and wanted.url is not None:
+        if span is None and spec.url is not None:
             raise BadUsage("each machine of the role lab has its own engine: no --elasticsearch")
         role = Role.LAB if span is None else Role.COLLECTOR
         with dask_farm(client, _LAB, role) as farm:
             first, *beside = map(messages.profile_json, profiles)
             request = messages.OpenLab(
-                wanted.engine.value, first, tuple(allow), tuple(beside), span, wanted.url,
-                {} if wanted.templates is None else wanted.templates.files,
+                spec.engine.value, first, tuple(allow), tuple(beside), span, spec.url,
+                {} if spec.templates is None else spec.templates.files,
             )  # fmt: skip
             names = ", ".join(farm.machines)
             where = f"each of {names}" if span is None else f"{names}, with {_loads(span)}"
@@ -119,7 +119,7 @@ def loads_of_cluster(transport: Transport) -> Iterator[Sequence[LoadHost]]:
 
 def main() -> None:
     """Answer one question after the other: the first opens the lab, each other measures in it."""
-    end_orderly()
+    install_handlers()
     questions: queue.SimpleQueue[messages.Question] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(questions,), daemon=True).start()
     try:
@@ -156,16 +156,16 @@ def _serve(questions: queue.SimpleQueue[messages.Question]) -> None:
     span = request.span
     with ExitStack() as opened:
         templates = opened.enter_context(_site_templates(request.templates))
-        wanted = Wanted(engine, request.url, templates)
+        spec = LabSpec(engine, request.url, templates)
         loads = None
         if span is not None:
             client = opened.enter_context(joined(span.scheduler, span.certificate))
             loads = opened.enter_context(loads_of(client))
             loads.require_allowed([span.address])
-        downloads_s = prepare(wanted, profiles, _tell)
+        downloads_s = prepare(spec, profiles, _tell)
         REPLIES.say(messages.Prepared())
         questions.get()
-        lab = opened.enter_context(open_lab(wanted, profiles[0], state_folder(), _tell))
+        lab = opened.enter_context(open_lab(spec, profiles[0], state_folder(), _tell))
         if span is not None and loads is not None:
             lab = replace(lab, address=span.address, loads=loads.alive)
         REPLIES.say(messages.Opened(facts_of(lab, profiles, request.allow), downloads_s))

@@ -1,6 +1,6 @@
-"""The commands, each imported when it runs, and the exit codes of their failures.
+"""The table of commands, which are imported only when they run, and the exit codes of failures.
 
-What `--help` says stands in tuner.cli.usage, which does not wait for what a command needs.
+Arguments and help are in tuner.cli.usage, which imports nothing that a command needs to run.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from tuner import __version__, errors
 from tuner.cli.console import printable, say_what_waited
 from tuner.cli.options import Arguments, docstrings
 from tuner.host.programs import choose_rsyslogd
-from tuner.host.signals import end_orderly, received
+from tuner.host.signals import install_handlers, received
 
 if TYPE_CHECKING:
     # Typer's own copy of Click, which it gives no public name.
     from typer._click import Command, Context
 
-# The commands, in the order of the list, each with the module of tuner.cli.usage that says what it
-# takes in a class of its name, and the module here that carries it out in a function of its name.
+# The commands, in the order of `--help`: each with the module of tuner.cli.usage that has its
+# arguments, in a class of its name, and the module here that has the function of its name.
 COMMANDS = {
     "init": ("profiles", "first_profile"), "import": ("profiles", "first_profile"),
     "advise": ("profiles", "advise"), "validate": ("profiles", "validate"),
@@ -49,36 +49,36 @@ _HIDDEN = ("versions", "member")
 
 
 class Commands(TyperGroup):
-    """A group whose commands are names and help until one of them is called."""
+    """A group that knows only the names and help of its commands until one is called."""
 
     def list_commands(self, _: Context) -> list[str]:
-        """All names."""
+        """The names of all commands, in order."""
         return list(COMMANDS)
 
     def get_command(self, _: Context, cmd_name: str) -> Command | None:
-        """What stands for a command in the list."""
+        """A placeholder for a command, with its summary for the list."""
         summary = summaries().get(cmd_name)
         return None if summary is None else TyperCommand(cmd_name, help=summary)
 
     def resolve_command(
         self, ctx: Context, args: list[str]
     ) -> tuple[str | None, Command | None, list[str]]:
-        """The command that `args` begin with, imported, and the arguments left for it."""
+        """Import the command that `args` name first; the command and its own arguments."""
         name, listed, arguments = super().resolve_command(ctx, args)
-        _require_no_empty(arguments)
+        _refuse_empty(arguments)
         return name, listed if name is None else command(name), arguments
 
     def invoke(self, ctx: Context) -> object:
-        """Run the command; what does not fit an option is said in plain words."""
+        """Run the command; an error in an option gets a message without Typer's terms."""
         try:
             return super().invoke(ctx)
-        except typer.BadParameter as wrong:
-            wrong.message = _in_plain_words(wrong)
+        except typer.BadParameter as error:
+            error.message = _plain_message(error)
             raise
 
 
-def _require_no_empty(words: list[str]) -> None:
-    """Raise BadUsage for an empty argument: an empty path would be the folder that one is in."""
+def _refuse_empty(words: list[str]) -> None:
+    """Raise BadUsage for an empty argument: as a path it would mean the current folder."""
     for before, word in pairwise(("", *words)):
         if word == "" or (word.startswith("--") and word.endswith("=")):
             name = word or (before if before.startswith("-") else "an argument")
@@ -87,7 +87,7 @@ def _require_no_empty(words: list[str]) -> None:
             )
 
 
-_WANTED = {
+_HINTS = {
     "greater_than_equal": "use {ge} or more",
     "less_than_equal": "use {le} or less",
     "int_parsing": "use a whole number",
@@ -95,74 +95,74 @@ _WANTED = {
 }
 
 
-def _in_plain_words(wrong: typer.BadParameter) -> str:
-    """Why a value is refused, without the words of pydantic, by which Typer reads values."""
-    # Only here: `--help` does not wait for it.
+def _plain_message(error: typer.BadParameter) -> str:
+    """Why a value is refused, without the terms of pydantic, which parses it for Typer."""
+    # Imported here because it is slow, and `--help` does not need it.
     from pydantic_core import ValidationError
 
-    if not isinstance(wrong.__cause__, ValidationError):
-        return wrong.message
-    detail = wrong.__cause__.errors()[0]
-    if detail["type"] not in _WANTED:
+    if not isinstance(error.__cause__, ValidationError):
+        return error.message
+    detail = error.__cause__.errors()[0]
+    if detail["type"] not in _HINTS:
         return detail["msg"].removeprefix("Value error, ")
-    wanted = _WANTED[detail["type"]].format(**detail.get("ctx", {}))
-    return f"{detail['input']} does not fit: {wanted}"
+    hint = _HINTS[detail["type"]].format(**detail.get("ctx", {}))
+    return f"{detail['input']} does not fit: {hint}"
 
 
 def summaries() -> dict[str, str]:
-    """The first paragraph of what each command says of itself, without an import of what they
-    take: `--help` lasted twice as long with that."""
+    """The first paragraph of each command's help, read from the source of tuner.cli.usage:
+    importing that would double the time of `--help`."""
     usage = Path(__file__).with_name("usage")
     return {
-        name: docstrings(usage / f"{module}.py")[_usage_of(name)].partition("\n\n")[0]
+        name: docstrings(usage / f"{module}.py")[_usage_class(name)].partition("\n\n")[0]
         for name, (module, _) in COMMANDS.items()
     }
 
 
-def _usage_of(name: str) -> str:
-    """The name of the class that says what a command takes."""
+def _usage_class(name: str) -> str:
+    """The name of the class with a command's arguments."""
     return f"{name.capitalize()}Arguments"
 
 
 def command(name: str) -> Command:
-    """The command called `name`, with what it takes; what it does is imported when it runs."""
+    """The command `name` with its arguments; its own module is imported when it runs."""
     module, home = COMMANDS[name]
-    usage: type[Arguments] = getattr(import_module(f"tuner.cli.usage.{module}"), _usage_of(name))
-    around = typer.Typer(add_completion=False)
-    around.callback()(lambda: None)
+    usage: type[Arguments] = getattr(import_module(f"tuner.cli.usage.{module}"), _usage_class(name))
+    root = typer.Typer(add_completion=False)
+    root.callback()(lambda: None)
     if parts := [part for part in vars(usage).values() if isinstance(part, type)]:
         group = typer.Typer(no_args_is_help=True, help=usage.says())
-        around.add_typer(group, name=name)
+        root.add_typer(group, name=name)
         for part in parts:
             inner = part.__name__.lower()
-            group.command(inner, hidden=inner in _HIDDEN)(_running(part, home, inner))
+            group.command(inner, hidden=inner in _HIDDEN)(_runner(part, home, inner))
     else:
-        around.command(name)(_running(usage, home, _FUNCTIONS.get(name, name)))
-    return get_group(around).commands[name]
+        root.command(name)(_runner(usage, home, _FUNCTIONS.get(name, name)))
+    return get_group(root).commands[name]
 
 
-def _running(usage: type[Arguments], home: str, name: str) -> Callable[..., None]:
-    """Calls the function of that name in the module `home` with what was given."""
+def _runner(usage: type[Arguments], home: str, name: str) -> Callable[..., None]:
+    """A function that calls `name` of the module `home` with the arguments of the command line."""
 
     def run_command(context: typer.Context, **values: object) -> None:
-        options = usage(_given(context), **values)
+        options = usage(_options_given(context), **values)
         choose_rsyslogd(getattr(options, "rsyslogd", None))
         getattr(import_module(f"tuner.cli.{home}"), name)(options)
 
     run_command.__doc__ = usage.says()
     for parameter in usage.parameters().values():
-        # What may not be read is said where it is read, with one exit code.
+        # Our own check on reading gives unreadable files one message and one exit code.
         parameter.readable = False
-    taken = usage.signature().parameters.values()
+    parameters = usage.signature().parameters.values()
     first = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    signature = inspect.Signature([first, *taken])
+    signature = inspect.Signature([first, *parameters])
     vars(run_command)["__signature__"] = signature
-    run_command.__annotations__ = {one.name: one.annotation for one in (first, *taken)}
+    run_command.__annotations__ = {param.name: param.annotation for param in (first, *parameters)}
     return run_command
 
 
-def _given(context: typer.Context) -> dict[str, str]:
-    """What was written on the command line, by the names of the attributes."""
+def _options_given(context: typer.Context) -> dict[str, str]:
+    """The arguments on the command line: for each attribute, the option as it is named there."""
     given = {}
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
@@ -190,8 +190,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_asked: bool) -> None:
+    if is_asked:
         typer.echo(f"rsyslog-tune {__version__}")
         raise typer.Exit
 
@@ -199,7 +199,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     context: typer.Context,
-    _wanted: Annotated[
+    _version_flag: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
@@ -208,17 +208,17 @@ def _options(
     context.call_on_close(say_what_waited)
 
 
-def _lacking(error: Exception) -> errors.ProgramMissing | None:
-    """What to install where a library is not there that not every command needs."""
+def _missing_library(error: Exception) -> errors.ProgramMissing | None:
+    """The error for an optional library that is not installed; None for other errors."""
     library = error.name if isinstance(error, ModuleNotFoundError) else None
-    asked = next((word for word in sys.argv[1:] if word in COMMANDS), "this command")
-    return None if library is None else errors.library_missing(library.partition(".")[0], asked)
+    name = next((word for word in sys.argv[1:] if word in COMMANDS), "this command")
+    return None if library is None else errors.library_missing(library.partition(".")[0], name)
 
 
 def run() -> None:
     """Run the command line; every failure becomes one message and its documented exit code."""
     try:
-        end_orderly()
+        install_handlers()
         app()
     except errors.BadProfile as error:
         # Each line begins with file:line:column, as editors expect it.
@@ -234,15 +234,15 @@ def run() -> None:
         typer.echo(printable(f"rsyslog-tune: {errors.of_the_system(error)}"), err=True)
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - the one place where a bug becomes an exit code
-        lacks = _lacking(error)
-        if lacks is not None:
-            typer.echo(f"rsyslog-tune: {lacks}", err=True)
-            sys.exit(lacks.exit_code)
-        stopped = received()
-        if stopped is not None:
-            typer.echo(f"rsyslog-tune: {stopped}", err=True)
-            sys.exit(stopped.exit_code)
-        # Only here: `--help` does not wait for it.
+        missing = _missing_library(error)
+        if missing is not None:
+            typer.echo(f"rsyslog-tune: {missing}", err=True)
+            sys.exit(missing.exit_code)
+        interruption = received()
+        if interruption is not None:
+            typer.echo(f"rsyslog-tune: {interruption}", err=True)
+            sys.exit(interruption.exit_code)
+        # Imported here because it is slow, and `--help` does not need it.
         from tuner.script.secrets import hidden
 
         typer.echo(printable(hidden(traceback.format_exc().rstrip())), err=True)

@@ -1,5 +1,5 @@
-"""`rsyslog-tune init`, a first profile from what this machine has; and `import`, one on top of an
-existing configuration, with what of that a search can change."""
+"""`rsyslog-tune init` writes a first profile for this machine; `import` writes one on top of an
+existing configuration, and lists what a search can change in it."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def init(options: InitArguments) -> None:
 
 @dataclass(frozen=True)
 class _Original:
-    """The configuration that a profile stands on: how the profile names its first file, and how
-    a reader does; what was `read` of it here; and the copies beside the profile, with the
-    folder there that stands for /."""
+    """The configuration below a profile: the path of its main file in the profile, and its name for
+    messages; the parsed configuration, if it is on this machine; else the copies to write beside
+    the profile, with the folder that stands for the host's root."""
 
     base: str
     title: str
@@ -71,7 +71,7 @@ class _Original:
 
     @property
     def beside(self) -> list[tuple[str, str]] | None:
-        """What is kept beside the profile, by whole paths; None where nothing is."""
+        """The copies beside the profile, by absolute path; None if there are none."""
         return [(str(path.absolute()), text) for path, text in self.copies.items()] or None
 
 
@@ -107,7 +107,7 @@ def import_(options: ImportArguments) -> None:
         say(line)
 
 
-# The types of fields that an explicit mapping can have; a template of the user's maps others.
+# The field types that our explicit mapping supports; a user's own template can have others.
 _TYPES = {
     **dict.fromkeys(("long", "integer", "short", "byte"), FieldType.INTEGER),
     **dict.fromkeys(("double", "float", "half_float"), FieldType.FLOAT),
@@ -120,7 +120,7 @@ _TYPES = {
 def _with_uses(
     original: _Original, text: str, profile: Path | None, url: str | None, index: str | None
 ) -> _Original:
-    """With a file beside the profile that says what an engine was asked of each field.  Raises
+    """Add a copy that records how each field was used in searches of the engine at `url`.  Raises
     BadUsage and JobFailed."""
     if url is None or profile is None:
         raise BadUsage("the file of --uses URL is kept beside the profile: name that, -o PROFILE")
@@ -148,7 +148,7 @@ def _with_uses(
 
 
 def _tunable(profile: Profile) -> tuple[Sequence[str], Mapping[str, object]]:
-    """What of a configuration can be tuned, and what a lab replaces: in lines, and as data."""
+    """What a search can tune, and what a lab replaces: as lines of text, and as JSON data."""
     if profile.base is None or not profile.indexed:
         nothing = "No action goes into Elasticsearch or OpenSearch: search has nothing to measure."
         return [nothing], {}
@@ -176,14 +176,14 @@ def _machine(host: str | None, inventory: Path | None) -> RemoteHost | None:
 
 
 def _original(file: Path | None, machine: RemoteHost | None, profile: Path | None) -> _Original:
-    """The configuration that is named, read.  Raises BadUsage, and NotReadable where nothing can be
-    read of it."""
+    """Read the configuration that the options name.  Raises BadUsage, and NotReadable if it cannot
+    be read."""
     if machine is not None:
-        return _of_host(file, machine, profile)
+        return _on_host(file, machine, profile)
     if file is None:
         raise BadUsage("name the configuration, such as /etc/rsyslog.conf, or a --host")
     if is_native_yaml(str(file)):
-        return _of_yaml(file, profile)
+        return _from_yaml(file, profile)
     read = configuration(file)
     require_read(read)
     is_beside = profile is not None and not file.is_absolute()
@@ -191,8 +191,8 @@ def _original(file: Path | None, machine: RemoteHost | None, profile: Path | Non
     return _Original(base, str(file), read)
 
 
-def _of_host(file: Path | None, machine: RemoteHost, profile: Path | None) -> _Original:
-    """The files of a host, to be kept in a folder beside the profile as they lie there from /."""
+def _on_host(file: Path | None, machine: RemoteHost, profile: Path | None) -> _Original:
+    """The files of a host, to be copied to a folder beside the profile that mirrors its paths."""
     first = file or Path(machine.machine.paths.configuration)
     if not first.is_absolute():
         raise BadUsage(f"{first}: on a host, name a file by its whole path")
@@ -202,7 +202,7 @@ def _of_host(file: Path | None, machine: RemoteHost, profile: Path | None) -> _O
         read = configuration(first, HostFiles(machine.host))
     require_read(read)
     root = f"{profile.stem}.files"
-    # What a host names never leads out of the folder.
+    # normpath removes `..`, so that no path of the host leads out of the folder.
     copies = {
         profile.parent / root / normpath(path).lstrip("/"): raw.decode("utf-8", SURROGATES)
         for path, raw in read.sources.items()
@@ -210,8 +210,8 @@ def _of_host(file: Path | None, machine: RemoteHost, profile: Path | None) -> _O
     return _Original(f"{root}{first}", f"{machine.machine.name}:{first}", copies=copies, root=root)
 
 
-def _of_yaml(file: Path, profile: Path | None) -> _Original:
-    """What rsyslogd makes of a file in its own YAML, to be kept beside the profile."""
+def _from_yaml(file: Path, profile: Path | None) -> _Original:
+    """rsyslogd's RainerScript translation of its own YAML, to be kept beside the profile."""
     if profile is None:
         raise BadUsage(
             f"{file} is rsyslog's own YAML: name the profile, -o PROFILE; what rsyslogd "
@@ -224,7 +224,7 @@ def _of_yaml(file: Path, profile: Path | None) -> _Original:
 
 
 def _write(profile: Path, text: str, copies: Mapping[Path, str]) -> None:
-    """Write a profile, and the copies beside it; what holds a secret for its owner alone."""
+    """Write a profile and the copies beside it; only the owner can read those with secrets."""
     private = {path for path, script in copies.items() if hidden(script) != script}
     write_new({**copies, profile: text}, private)
     for path in sorted(private):
@@ -233,26 +233,26 @@ def _write(profile: Path, text: str, copies: Mapping[Path, str]) -> None:
 
 
 def _verdict_on(title: str, layer: Layer) -> str:
-    """What rsyslogd says of the configuration, in a sentence."""
+    """The verdict of `rsyslogd -N1` on the configuration, in a sentence."""
     if layer.passed is None:
         return f"rsyslogd -N1 was not asked about {title}: {layer.remark}"
     verdict = "accepts" if layer.passed else "rejects"
     return f"rsyslogd -N1 {verdict} {title}{': ' if layer.remark else ''}{layer.remark}"
 
 
-def _release(wanted: str | None, machine: RemoteHost | None) -> str | None:
-    """The release of rsyslog that the profile is for, which is said with the reason: as asked, that
-    of the rsyslogd there, else here; None without one.  Raises BadUsage."""
-    if wanted is not None:
-        if re.fullmatch(r"8\.[0-9]{2,4}", wanted) is None:
-            raise BadUsage(f"--release {wanted}: a release of rsyslog is written as 8.2512")
-        return wanted
+def _release(option: str | None, machine: RemoteHost | None) -> str | None:
+    """The release of rsyslog for the profile: `option` if given, else that of the rsyslogd on the
+    host or here, which is printed; None if there is none.  Raises BadUsage."""
+    if option is not None:
+        if re.fullmatch(r"8\.[0-9]{2,4}", option) is None:
+            raise BadUsage(f"--release {option}: a release of rsyslog is written as 8.2512")
+        return option
     if machine is None:
         release, place = release_here(), "here"
     else:
         place = f"on {machine.machine.name}"
-        asked = machine.host.run(["sh", "-c", "PATH=$PATH:/usr/sbin:/sbin rsyslogd -v"])
-        release = version_in(asked.out.decode(errors="replace"))
+        reply = machine.host.run(["sh", "-c", "PATH=$PATH:/usr/sbin:/sbin rsyslogd -v"])
+        release = version_in(reply.out.decode(errors="replace"))
         if release is None:
             say(f"release.rsyslog is the default: there is no rsyslogd {place}; --release sets it")
     if release is not None:
@@ -265,7 +265,7 @@ _MOST_LINES = 15
 
 @dataclass(frozen=True)
 class TunableObject:
-    """An object of a configuration, where it stands ("" where it is not written), and its
+    """An object of a configuration with its place ("" if it is not written anywhere) and the
     parameters that a search can change."""
 
     address: str
@@ -285,44 +285,44 @@ def tunable_objects(profile: Profile, base: KeptBase) -> tuple[TunableObject, ..
         address = "template" if place is None else place[0]
         parameters.setdefault(address, []).append(name.removeprefix(f"{address}."))
     return tuple(
-        TunableObject(address, _place(base, address), tuple(of_address))
-        for address, of_address in parameters.items()
+        TunableObject(address, _place(base, address), tuple(names_at_address))
+        for address, names_at_address in parameters.items()
     )
 
 
 def tunable_page(profile: Profile, base: KeptBase, replaced: Sequence[Replaced]) -> Iterator[str]:
-    """The page in lines; `replaced` is what a lab does not run as it stands."""
+    """What a search can change and what its lab replaces, in lines; `replaced` lists the latter."""
     yield "A search can change these parameters, each where it stands:"
-    yield from _listed(tunable_objects(profile, base))
+    yield from _first_lines(tunable_objects(profile, base))
     flooded = [base.view.sections.get(("inputs", n)) for n in profile.flooded_numbers]
     entrances = [
         f"{address} ({_place(base, address)})" for address in flooded if address is not None
     ]
     yield f"It sends traffic to {' and '.join(entrances) or 'an input of its own'}."
     replaced = [part for part in replaced if not part.is_routine]
-    gone = [f"{part.place}: {part.what}" for part in replaced if part.used == LEFT_OUT]
-    if gone:
+    left_out = [f"{part.place}: {part.what}" for part in replaced if part.used == LEFT_OUT]
+    if left_out:
         yield (
             "Its lab leaves out what takes events of this host, runs programs or sends to others, "
             "and what it has no part for:"
         )
-        yield from _listed(gone)
+        yield from _first_lines(left_out)
     changed = [str(part) for part in replaced if part.used != LEFT_OUT]
     if changed:
         yield "Its lab replaces:"
-        yield from _listed(changed)
+        yield from _first_lines(changed)
     yield "All else runs there as it stands, with servers, ports, index names and folders of a lab."
 
 
 def _place(base: KeptBase, address: str) -> str:
-    """Where an object stands; "" where it is not written."""
+    """The place of an object, as file and line; "" if it is not written anywhere."""
     written = base.written.objects.get(address)
     if written is not None:
         return str(written.origin)
     return base.given.file if address == "template" and base.given is not None else ""
 
 
-def _listed(lines: Sequence[object]) -> Iterator[str]:
+def _first_lines(lines: Sequence[object]) -> Iterator[str]:
     yield from (f"  {line}" for line in lines[:_MOST_LINES])
     if len(lines) > _MOST_LINES:
         yield f"  and {len(lines) - _MOST_LINES} more, which --output json lists"

@@ -1,4 +1,4 @@
-"""Which hosts a command is about, what each of them gets, and the engine behind them."""
+"""The hosts that a command changes or reads, their files, and their engine's URL."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def machines_of(
 def engine_url(
     profile: Profile, options: OnHosts, machines: tuple[InventoryHost, ...]
 ) -> str | None:
-    """Where the engine is for us; raises Refused where the profile's server is on loopback: that
-    of the hosts, and not ours."""
+    """The URL at which this machine reaches the engine, None if it is left out.  Raises Refused if
+    the profile names loopback and a host is remote: the server is then on that host."""
     url = options.elasticsearch
     if options.skip_engine and url is not None:
         raise BadUsage("--skip-engine and --elasticsearch cannot be combined")
@@ -43,7 +43,7 @@ def engine_url(
     if url is not None:
         return url
     if profile.base is not None:
-        # Its login is in its files, and no business of ours.
+        # The login of a base is in its own files, which we do not use.
         if profile.base.template is not None:
             say(f"{profile.base.template} is left out: --elasticsearch URL says where it belongs")
         return None
@@ -57,11 +57,11 @@ def engine_url(
     return server
 
 
-def for_hosts(
+def artefacts_for_hosts(
     loaded: LoadedProfile, profile: Path, inventory: Path, site: Templates | None, form: Form
 ) -> tuple[tuple[Artefact, ...], dict[str, dict[str, Sequence[str]]]]:
-    """What the engine gets once, the configuration of each host in a folder of its own, and what
-    each host needs by its name."""
+    """The files of the engine, those of each host in a folder of its own, and the requirements of
+    each host by its name."""
     artefacts = list(engine_artefacts(loaded.profile, site))
     needs = {}
     for machine in machines_of(None, inventory, profile):

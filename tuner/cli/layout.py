@@ -1,4 +1,4 @@
-"""How blocks of a report are laid out on a terminal."""
+"""Lays out the blocks of a report on a terminal."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tuner.cli.console import OutputFormat, result_json, show
 from tuner.report import sections
 
 _Block = sections.PlainBlock | sections.Caution
-# Columns of shorter cells keep each cell on one line where there is room; others may fold to this.
+# Columns up to this width keep cells on one line if there is room; others may shrink to the second.
 _SHORT, _FOLDED = 24, 8
-# Between columns.
+# Characters between two columns.
 _GAP = 2
 
 
@@ -61,8 +61,8 @@ def _list(lines: Iterable[str]) -> RichTable:
 
 @dataclass(frozen=True)
 class _FittedTable:
-    """A table in which short cells keep to one line as far as there is room; what is too long for
-    its line continues on the next: nothing is cut."""
+    """A table that keeps short cells on one line while there is room, and wraps longer ones without
+    truncating any."""
 
     table: sections.Table
 
@@ -82,8 +82,8 @@ class _FittedTable:
 
 
 def _widths(header: Sequence[str], longest: Sequence[int], room: int) -> list[int | None]:
-    """How wide each column is to be, by its longest cell: None where Rich decides, for it does not
-    see to it that a least width leaves room for the others."""
+    """The width of each column, from its longest cell; None lets Rich decide.  Minimum widths would
+    not do: Rich does not check that they leave room for the other columns."""
     columns = room - 1 - _GAP * len(header)
     if sum(map(max, longest, map(len, header))) <= columns:
         return [None] * len(header)

@@ -1,5 +1,5 @@
-"""The place where a command measures: a lab on this machine, as the options ask for it, or those of
-the cluster; what they are, and how a trial is measured in one."""
+"""Where a command measures: in a lab on this machine, by its options, or in the labs of the
+cluster; opens them and collects their facts."""
 
 from __future__ import annotations
 
@@ -46,10 +46,9 @@ from tuner.space.knobs import knobs
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What the options ask for: a kind of lab, or an existing engine; and whose templates write
-    what it is given, the shipped ones where that is None.  With `on_cluster` it is in the labs of
-    the cluster that is up."""
+class LabSpec:
+    """The lab that the options choose: with which engine, or the URL of an existing one; with which
+    templates, None for the shipped ones; on this machine, or on the running cluster."""
 
     engine: EngineChoice
     url: str | None
@@ -62,62 +61,62 @@ class Wanted:
         return self.url is None and self.engine is EngineChoice.NODE
 
 
-def wanted_of(
+def lab_spec(
     options: Exporting | SweepArguments, by_default: EngineChoice = EngineChoice.NODE
-) -> Wanted:
-    """What the options of a command ask for."""
+) -> LabSpec:
+    """The lab that the options of a command choose."""
     engine, site = options.engine or by_default, templates_of(options.templates)
-    return Wanted(engine, options.elasticsearch, site, on_cluster=options.cluster)
+    return LabSpec(engine, options.elasticsearch, site, on_cluster=options.cluster)
 
 
-def require_runnable(wanted: Wanted, profiles: Sequence[Profile], rsyslog: str = "") -> None:
-    """Refuse what a lab could not measure, whether one is started or only planned; the releases of
-    the profiles stand for an rsyslog that is not known."""
-    if wanted.on_cluster and chosen_rsyslogd() is not None:
+def require_runnable(spec: LabSpec, profiles: Sequence[Profile], rsyslog: str = "") -> None:
+    """Raise BadUsage or Refused for options and profiles that a lab cannot measure.  Without the
+    version `rsyslog`, the release of each profile is assumed."""
+    if spec.on_cluster and chosen_rsyslogd() is not None:
         raise BadUsage(
             f"--rsyslogd and {CHOSEN_RSYSLOGD} choose the rsyslogd of this machine: leave them out "
             "with --cluster, whose machines run their own"
         )
-    if wanted.url is not None:
-        if wanted.engine is EngineChoice.SINK:
+    if spec.url is not None:
+        if spec.engine is EngineChoice.SINK:
             raise BadUsage("--engine sink and --elasticsearch cannot be combined")
-        # Of a cluster the collector asks its own allow list, and logs in.
-        if not wanted.on_cluster:
-            require_allowed(wanted.url)
+        # On a cluster the collector checks its own allow list, and logs in.
+        if not spec.on_cluster:
+            require_allowed(spec.url)
     for profile in profiles:
-        _require_measurable(wanted, profile, rsyslog)
-    if wanted.starts_node:
+        _require_measurable(spec, profile, rsyslog)
+    if spec.starts_node:
         distribution_for(profiles[0].release)
 
 
-def _require_measurable(wanted: Wanted, profile: Profile, rsyslog: str) -> None:
+def _require_measurable(spec: LabSpec, profile: Profile, rsyslog: str) -> None:
     require_bindable(profile, rsyslog or profile.release.rsyslog)
-    if not wanted.on_cluster:
+    if not spec.on_cluster:
         require_traffic(profile)
-        if wanted.url is not None:
-            _require_login(wanted.url, profile)
-    if wanted.templates is not None:
-        render(profile, wanted.templates)
+        if spec.url is not None:
+            _require_login(spec.url, profile)
+    if spec.templates is not None:
+        render(profile, spec.templates)
 
 
-def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
-    """Check what must be there before anything starts, and fetch the engine of the first profile
-    where one is needed.
+def prepare(spec: LabSpec, profiles: Sequence[Profile], tell: Tell) -> float:
+    """Check all requirements before anything starts, and download the engine of the first profile
+    if it is needed.
 
-    Gives the seconds that the download took, which do not count against the budget.
+    Returns the seconds of the download, which do not count against the budget.
     """
     require_omelasticsearch()
-    require_runnable(wanted, profiles, rsyslog_version())
+    require_runnable(spec, profiles, rsyslog_version())
     require_bases_taken(profiles)
     for remark in dict.fromkeys(chain.from_iterable(map(remarks_on, profiles))):
         tell(remark)
-    if not wanted.starts_node:
+    if not spec.starts_node:
         return 0.0
     return provide(distribution_for(profiles[0].release), tell)
 
 
 def warn_of_other_load(tell: Tell) -> None:
-    """Say so where others keep this machine busy, before anything of ours does."""
+    """Warn if other processes keep this machine busy; call it before starting our own."""
     used = busy_share()
     if used >= DISTURBED:
         tell(
@@ -127,8 +126,11 @@ def warn_of_other_load(tell: Tell) -> None:
 
 
 def _require_login(url: str, profile: Profile) -> None:
-    """Raise Refused for an API key, and where only root can read what rsyslogd logs in with: as
-    root we start it as another user, and whoever runs as that user could read a copy too."""
+    """Raise Refused for an API key, or if rsyslogd cannot read the files that it logs in with.
+
+    As root we start rsyslogd as an unprivileged user; a copy for it could be read by every process
+    of that user.
+    """
     if profile.measured.apikey is not None:
         raise Refused(
             f"outputs[{profile.measured.name}].apikey: measurements log in to {url} with a name "
@@ -147,18 +149,19 @@ def _require_login(url: str, profile: Profile) -> None:
 
 
 @contextmanager
-def prepared_lab(wanted: Wanted, profile: Profile, tell: Tell) -> Iterator[Lab]:
-    """A lab for `profile`, after a look at what it needs; its files are temporary ones."""
-    prepare(wanted, [profile], tell)
-    with open_lab(wanted, profile, Path(tempfile.gettempdir()), tell) as lab:
+def prepared_lab(spec: LabSpec, profile: Profile, tell: Tell) -> Iterator[Lab]:
+    """A lab for `profile` with temporary files, after checking its requirements."""
+    prepare(spec, [profile], tell)
+    with open_lab(spec, profile, Path(tempfile.gettempdir()), tell) as lab:
         yield lab
 
 
 @contextmanager
-def open_lab(wanted: Wanted, profile: Profile, parent: Path, tell: Tell) -> Iterator[Lab]:
-    """A lab for `profile`, alone on this machine, its files below `parent`; gone afterwards.
+def open_lab(spec: LabSpec, profile: Profile, parent: Path, tell: Tell) -> Iterator[Lab]:
+    """A lab for `profile`, the only one on this machine, with its files below `parent`; removed
+    afterwards.
 
-    What a run that was killed has left is removed first.
+    Leftovers of killed runs are removed first.
     """
     with measuring("rsyslog-tune"):
         for abandoned in remove_abandoned():
@@ -166,23 +169,24 @@ def open_lab(wanted: Wanted, profile: Profile, parent: Path, tell: Tell) -> Iter
         sockets = any(part.transport == "unix" for part in profile.flooded)
         with (
             scratch(parent, holds_sockets=sockets) as folder,
-            _lab(wanted, profile, folder, tell) as lab,
+            _lab(spec, profile, folder, tell) as lab,
         ):
-            yield replace(lab, templates=wanted.templates)
+            yield replace(lab, templates=spec.templates)
 
 
-def _lab(wanted: Wanted, profile: Profile, folder: Path, tell: Tell) -> AbstractContextManager[Lab]:
+def _lab(spec: LabSpec, profile: Profile, folder: Path, tell: Tell) -> AbstractContextManager[Lab]:
     run_id = new_run_id()
-    if wanted.url is not None:
-        return _attached(client_for(wanted.url, profile), folder, run_id, None, tell)
-    if wanted.engine is EngineChoice.SINK:
+    if spec.url is not None:
+        return _attached(client_for(spec.url, profile), folder, run_id, None, tell)
+    if spec.engine is EngineChoice.SINK:
         return sink_lab(folder, run_id)
     distribution = distribution_for(profile.release)
-    up = standing.usable(distribution.version, profile.lab.nodes)
-    if up is not None:
-        require_allowed(up.url)
-        tell(f"using the running lab at {up.url}")
-        return _attached(EngineClient(up.url, other_urls=up.others), folder, run_id, up.heap, tell)
+    lab = standing.usable(distribution.version, profile.lab.nodes)
+    if lab is not None:
+        require_allowed(lab.url)
+        tell(f"using the running lab at {lab.url}")
+        client = EngineClient(lab.url, other_urls=lab.others)
+        return _attached(client, folder, run_id, lab.heap, tell)
     tell(f"starting {distribution.engine.value} {distribution.version}")
     return node_lab(profile, folder, run_id)
 
@@ -190,7 +194,7 @@ def _lab(wanted: Wanted, profile: Profile, folder: Path, tell: Tell) -> Abstract
 def _attached(
     client: EngineClient, folder: Path, run_id: str, heap: str | None, tell: Tell
 ) -> AbstractContextManager[Lab]:
-    """A lab around an engine that runs already, without what killed runs left there."""
+    """A lab on a running engine, from which leftovers of killed runs are removed first."""
     for line in remove_leftovers(client):
         tell(line)
     return attached_lab(client, folder, run_id, heap)
@@ -198,30 +202,32 @@ def _attached(
 
 @contextmanager
 def open_place(
-    wanted: Wanted,
+    spec: LabSpec,
     profiles: Sequence[Profile],
     parent: Path | None,
     verbosity: Verbosity,
     allow: Sequence[str] = (),
 ) -> Iterator[MeasuringPlace]:
-    """The place for these profiles, gone afterwards: the engine is that of the first, of which a
-    search may also turn what it is allowed to weaken; a lab here has its files below `parent`, else
-    where temporary files are."""
-    if wanted.on_cluster:
-        require_runnable(wanted, profiles)
-        # Needs more than a lab here.
+    """The place to measure these profiles, with the engine of the first one; removed afterwards.
+
+    `allow` names the guarantees that a search may weaken.  The files of a lab on this machine are
+    below `parent`, or temporary ones.
+    """
+    if spec.on_cluster:
+        require_runnable(spec, profiles)
+        # Imported here, as only a cluster needs Dask.
         from tuner.cli.cluster_lab import labs_of_cluster
 
-        with labs_of_cluster(wanted, profiles, allow, verbosity) as place:
+        with labs_of_cluster(spec, profiles, allow, verbosity) as place:
             yield place
         return
-    downloads_s = prepare(wanted, profiles, verbosity.say)
+    downloads_s = prepare(spec, profiles, verbosity.say)
     warn_of_other_load(verbosity.say)
     with ExitStack() as stack:
         with verbosity.working("starting the lab"):
             folder = parent or Path(tempfile.gettempdir())
-            lab = stack.enter_context(open_lab(wanted, profiles[0], folder, verbosity.say))
-        trials = trials_in(lab, profiles[0], pace_of(wanted.engine))
+            lab = stack.enter_context(open_lab(spec, profiles[0], folder, verbosity.say))
+        trials = trials_in(lab, profiles[0], pace_of(spec.engine))
 
         def farm(telling: Telling) -> Farm:
             return FarmOfOne(
@@ -245,11 +251,11 @@ def open_place(
 
 
 def learnt_shares(profile: Profile) -> Shares:
-    """The documents that an event gives to each output, learnt in a small lab, where there are
-    several; none where that fails, which a search will then say."""
+    """The documents per event of each output, measured in a lab with a sink if there are several
+    outputs; none on failure, which the search itself reports later."""
     if len(profile.indexed) < 2:
         return ()
-    sink = Wanted(EngineChoice.SINK, None)
+    sink = LabSpec(EngineChoice.SINK, None)
     with (
         suppress(TuneError),
         working("learning which messages take which way"),
@@ -260,18 +266,18 @@ def learnt_shares(profile: Profile) -> Shares:
 
 
 def pace_of(engine: EngineChoice) -> Pace:
-    """What a kind of lab needs in seconds."""
+    """The durations that a lab with this kind of engine needs."""
     return SINK_PACE if engine is EngineChoice.SINK else NODE_PACE
 
 
 def trials_in(lab: Lab, written: Profile, pace: Pace) -> LabTrials:
-    """The trials of a lab whose engine gets warm at this pace."""
+    """The trials of a lab, with the warm-up times of `pace`."""
     return LabTrials(lab, written, TrialPlan(pace.warm_up_s, pace.engine_warm_up_s))
 
 
 def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> LabFacts:
-    """What a lab is for these profiles, with the settings of the first that a search may turn,
-    also those that weaken what is allowed to be."""
+    """The facts of a lab for these profiles, with the settings of the first that a search may vary,
+    including those that weaken a guarantee in `allow`."""
     first, *beside = (
         tuple(map(str, lab.bind(profile, "trial").substitutions)) for profile in profiles
     )

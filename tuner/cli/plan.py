@@ -49,7 +49,7 @@ def plan(options: PlanArguments) -> None:
 
 
 def _measured(run: Path | None) -> Measured | None:
-    """What a run directory or the output of a bench measured."""
+    """The measurements of a run directory, or of the output of `bench`."""
     if run is None:
         return None
     if run.is_dir():

@@ -49,9 +49,9 @@ def render(options: RenderArguments) -> None:
         artefacts = _exported(loaded.profile, site, form, options.format_, directory)
     else:
         # Only here: hosts are reached by what takes as long to import as a whole render.
-        from tuner.cli.hosts import for_hosts
+        from tuner.cli.hosts import artefacts_for_hosts
 
-        artefacts, needs = for_hosts(loaded, options.profile, inventory, site, form)
+        artefacts, needs = artefacts_for_hosts(loaded, options.profile, inventory, site, form)
     if options.file is not None:
         _print_file(artefacts, options.file, output)
         return

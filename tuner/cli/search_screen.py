@@ -22,7 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tuner.cli.console import Verbosity, is_live, printable, stderr
-from tuner.host.signals import unbroken
+from tuner.host.signals import signals_deferred
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Failure, Measurement, PacedMeasurement
 from tuner.measure.paired import Comparison
@@ -376,7 +376,7 @@ class Screen:
     def stop(self) -> None:
         """Take the view away and show the cursor again; once more does nothing."""
         # A terminal that hung up must not keep the results from being written.
-        with unbroken(), contextlib.suppress(OSError):
+        with signals_deferred(), contextlib.suppress(OSError):
             if self._view is not None:
                 self._view.stop()
 
@@ -431,7 +431,7 @@ class _View(Live):
 
     def put(self, line: RenderableType) -> None:
         """A line, or several, above the view."""
-        with unbroken(), self._lock:
+        with signals_deferred(), self._lock:
             self._above.append(line)
             if self.console.size == self._size:
                 self.console.print(line, soft_wrap=False)
@@ -439,7 +439,7 @@ class _View(Live):
 
     def refresh(self) -> None:
         """Draw the view, and everything where the terminal has another size than before."""
-        with unbroken(), self._lock:
+        with signals_deferred(), self._lock:
             super().refresh()
             if not self.is_started or self.console.size == self._size:
                 return

@@ -1,5 +1,5 @@
-"""One session of a search in a lab: from nothing or from its journal, to the end of the search or
-of the session, with its results."""
+"""One session of a search in a lab: starts a search or resumes it from its journal, runs it until
+it ends or is interrupted, and writes the results."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from tuner import __version__
 from tuner.cli.console import Verbosity, say
 from tuner.cli.files import MetricsFile, keep_snippets, write_results
 from tuner.cli.options import EngineChoice
-from tuner.cli.place import Wanted, pace_of
+from tuner.cli.place import LabSpec, pace_of
 from tuner.cli.search_screen import Progress, Running, Screen, screen
 from tuner.errors import BadUsage, Interrupted, JobFailed, Refused, TuneError, of_the_system
-from tuner.host.signals import finish_first
+from tuner.host.signals import ignore_signals
 from tuner.lint.candidate import Checker, candidate
 from tuner.lint.load import LoadedProfile, parse_profile, with_secrets
 from tuner.lint.repairs import every_change, repairs
@@ -65,14 +65,14 @@ from tuner.space.knob import Knob
 from tuner.space.knobs import knobs, of_rsyslog, without_node
 from tuner.writing import raw_of
 
-# What their arithmetic gives to the last bit decides between points that look alike.
+# The last bit of their arithmetic can decide between similar points, so versions are recorded.
 _LIBRARIES = ("numpy", "scipy")
 
 
 @dataclass
 class Stopwatch:
-    """The seconds of a budget that are used: those of earlier sessions, and those since this
-    command started (as `time.monotonic` said then), downloads excluded."""
+    """The used seconds of a budget, without downloads: those of earlier sessions, plus those since
+    this command started at `started_s` of `time.monotonic`."""
 
     started_s: float
     before_s: float = 0.0
@@ -85,11 +85,11 @@ class Stopwatch:
 
 @dataclass(frozen=True)
 class Job:
-    """What to search, where and how long.
+    """A search to run: its profile, options, budget and run directory.
 
-    `record` is what the journal holds of it, None at its beginning; `warm_starts` are
-    earlier searches, by their run directories, whose best points it measures first.  `on_cluster`
-    it runs in the labs of the cluster that is up.
+    `record` is the content of its journal, None for a new search.  `warm_starts` are earlier
+    searches, with their run directories, whose best points are measured first.  With `on_cluster`
+    it runs in the labs of the running cluster.
     """
 
     loaded: LoadedProfile
@@ -103,33 +103,33 @@ class Job:
     on_cluster: bool = False
 
     @property
-    def wanted(self) -> Wanted:
-        """The lab it needs."""
+    def spec(self) -> LabSpec:
+        """The lab that the search runs in."""
         engine = EngineChoice(self.options.engine)
-        return Wanted(engine, self.options.url, on_cluster=self.on_cluster)
+        return LabSpec(engine, self.options.url, on_cluster=self.on_cluster)
 
     @property
     def pace(self) -> Pace:
-        """What that lab needs in seconds."""
+        """The durations that this lab needs."""
         return pace_of(EngineChoice(self.options.engine))
 
     def tuning_by(self, shares: Mapping[str, float]) -> Job:
-        """The same, of the outputs that are worth it by their shares."""
+        """The job, tuning only the outputs whose share of the documents is large enough."""
         profile = self.loaded.profile.tuning_by(shares)
         return replace(self, loaded=replace(self.loaded, profile=profile))
 
     def candidate(self, changes: Changes) -> Profile:
-        """The profile of a point, read again from its text."""
+        """The profile with `changes`, parsed again from its text."""
         return candidate(self.loaded, changes).profile
 
     @property
     def repairs(self) -> Changes:
-        """What every point that it proposes contains."""
+        """The repairs, which every candidate contains."""
         return every_change(repairs(self.loaded.profile)) if self.options.repairs else ()
 
 
-def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bool) -> Job:
-    """A search that goes on, its clock from where it was."""
+def resumed_job(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bool) -> Job:
+    """The job that continues a recorded search, and its used budget."""
     header = record.study.header
     clock.before_s = record.spent_s
     leaf = (header.profile_path, header.profile_text)
@@ -137,7 +137,7 @@ def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bo
     beside = header.profile_base and with_secrets(header.profile_base, recordable)
     loaded = parse_profile(text, path, layers, beside)
     return Job(
-        loaded=replace(loaded, profile=asked_to_tune(loaded.profile, header.options.actions)),
+        loaded=replace(loaded, profile=tuning_outputs(loaded.profile, header.options.actions)),
         directory=directory,
         options=header.options,
         budget_s=header.budget_s,
@@ -148,8 +148,8 @@ def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bo
     )
 
 
-def asked_to_tune(profile: Profile, names: Sequence[str]) -> Profile:
-    """The profile, of whose outputs those of these names are tuned, if there are any.  Raises
+def tuning_outputs(profile: Profile, names: Sequence[str]) -> Profile:
+    """The profile, set to tune only the outputs with these names, if any are given.  Raises
     BadUsage for a name that no output into the engine has."""
     unknown = unknown_outputs(profile, names)
     if unknown is not None:
@@ -158,9 +158,11 @@ def asked_to_tune(profile: Profile, names: Sequence[str]) -> Profile:
 
 
 def has_changed(begun_with: LoadedProfile) -> bool:
-    """Whether the file of a profile, or its sample, says something else now, as far as can be
-    seen; a log goes on, and what was learnt of it stays.  Raises Refused where the configuration
-    that it stands on has changed: what the search finds would not fit it."""
+    """Whether the file of a profile, or its sample, has changed since.  A growing log does not
+    count: the search keeps what it learnt from it.
+
+    Raises Refused if a file of its base has changed, as the results would not fit it.
+    """
     base = begun_with.profile.base
     sources = {} if base is None else base.kept.sources
     if changed := [path for path, text in sources.items() if _differs(Path(path), text)]:
@@ -174,7 +176,7 @@ def has_changed(begun_with: LoadedProfile) -> bool:
 
 
 def _differs(path: Path, text: str) -> bool:
-    """Whether a file says something else; one that cannot be read is not known to."""
+    """Whether the content of a file differs from `text`; False if it cannot be read."""
     try:
         return content(path) != raw_of(text)
     except OSError:
@@ -184,8 +186,8 @@ def _differs(path: Path, text: str) -> bool:
 def searchable(
     profile: Profile, options: Options, shares: Mapping[str, float] = MappingProxyType({})
 ) -> tuple[Knob, ...]:
-    """The knobs that a search turns, as far as that is known before its lab is there; raises
-    BadUsage if there is no setting to search."""
+    """The knobs of a search, as far as they are known before its lab is open; raises BadUsage if
+    there are none."""
     turned = knobs(profile, options.allow, shares)
     if options.engine == EngineChoice.SINK.value:
         turned = of_rsyslog(turned)
@@ -193,7 +195,7 @@ def searchable(
 
 
 def dimensions(job: Job, facts: LabFacts) -> tuple[Knob, ...]:
-    """The knobs that a search turns in a lab; raises BadUsage if there is no setting to search."""
+    """The knobs of a search in an open lab; raises BadUsage if there are none."""
     levels = {axis.path: axis.levels for axis in facts.turned}
     turned = (
         replace(knob, levels=levels[knob.path])
@@ -214,7 +216,7 @@ def _require_some(turned: tuple[Knob, ...]) -> tuple[Knob, ...]:
 
 
 def header_of(job: Job, facts: LabFacts, turned: tuple[Knob, ...]) -> Header:
-    """What is asked for and where it runs, for the first line of a journal."""
+    """The first line of the journal: what to search, and where it runs."""
     profile = job.loaded.profile
     return Header(
         schema=SCHEMA,
@@ -245,7 +247,7 @@ def header_of(job: Job, facts: LabFacts, turned: tuple[Knob, ...]) -> Header:
 
 
 def _earlier(job: Job, turned: tuple[Knob, ...]) -> tuple[Earlier, ...]:
-    """What the searches to start from ended with; a search that goes on knows that already."""
+    """The best points of the warm starts; a resumed search has them in its header."""
     if job.record is not None:
         return job.record.study.header.earlier
     return tuple(
@@ -254,8 +256,7 @@ def _earlier(job: Job, turned: tuple[Knob, ...]) -> tuple[Earlier, ...]:
 
 
 def warm_start_notes(job: Job, header: Header) -> Iterator[str]:
-    """What to say of the searches to start from: how many points each gives, and where it was
-    measured elsewhere."""
+    """One line for each warm start: the number of its points, and how its conditions differed."""
     for run, study in job.warm_starts:
         points = sum(point.run == run for point in header.earlier)
         text = f"{run} gives {points} points to begin with"
@@ -266,8 +267,8 @@ def warm_start_notes(job: Job, header: Header) -> Iterator[str]:
 
 
 def require_same(before: Header, now: Header) -> None:
-    """Raise Refused unless what would be measured now compares with what was measured before; some
-    of the machines are enough."""
+    """Raise Refused unless new measurements are comparable with the earlier ones.  A subset of the
+    earlier machines is enough."""
     machines, earlier = (set(header.fingerprint.hardware.split(AND)) for header in (now, before))
     hardware = (before if machines <= earlier else now).fingerprint.hardware
     reasons = [*before.fingerprint.differences(replace(now.fingerprint, hardware=hardware))]
@@ -283,7 +284,7 @@ def _refused(reasons: Sequence[str]) -> Refused:
 
 @dataclass(frozen=True)
 class SessionResult:
-    """What a session came to, and what ended it early, if anything did."""
+    """The study after a session, and the error that ended the session early, if any."""
 
     study: Study
     error: TuneError | Interrupted | None
@@ -292,14 +293,14 @@ class SessionResult:
 def run_session(
     job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: MetricsFile
 ) -> SessionResult:
-    """Search, recording each trial as it happens."""
+    """Run the search, and record each trial in the journal as it ends."""
     facts = place.facts
     job = job.tuning_by(dict(facts.shares))
     profile, turned = job.loaded.profile, dimensions(job, facts)
     header = header_of(job, facts, turned)
     gauges = replace(metrics.gauges, engine=header.engine, rsyslog=header.rsyslog)
     metrics.update(replace(gauges, budget_s=header.budget_s))
-    record = _taken_over(job, place, header, verbosity)
+    record = _record_so_far(job, place, header, verbosity)
     lines = [
         *in_lab(header.substitutions, in_full=verbosity is Verbosity.VERBOSE),
         *(f"not tested: {line}" for line in header.untested),
@@ -321,54 +322,54 @@ def run_session(
     title = f"{profile.name}, {facts.engine}, seed {job.seed}"
     progress = Progress(title, job.budget_s, profile, turned)
     if job.record is None:
-        writing = journal(job.directory, header)
+        open_journal = journal(job.directory, header)
         keep_snippets(job.directory, job.loaded)
     else:
-        writing = reopened(job.directory)
-    with writing as journal_lines, screen(verbosity, progress, job.clock, plan) as shown:
-        work = _Work(job, place, turned, record, header.started, journal_lines, shown, metrics)
-        error = _ended_by(work.search)
-        ending, reason = _ending_of(error)
+        open_journal = reopened(job.directory)
+    with open_journal as journal_lines, screen(verbosity, progress, job.clock, plan) as shown:
+        run = _Recorder(job, place, turned, record, header.started, journal_lines, shown, metrics)
+        error = _run_search(run.search)
+        ending, reason = _ending(error)
         try:
             journal_lines.write(Ended(ending, job.clock(), reason))
-        except JobFailed as lost:
-            # Without its folder or any room there, whatever else failed did so for that.
-            error = error if isinstance(error, Interrupted) else lost
-            ending, reason = _ending_of(error)
+        except JobFailed as failure:
+            # If the folder of the journal is gone or full, other errors are consequences of that.
+            error = error if isinstance(error, Interrupted) else failure
+            ending, reason = _ending(error)
         shown.stop()
-        study = replace(work.study, ending=ending, reason=reason)
+        study = replace(run.study, ending=ending, reason=reason)
         metrics.update(replace(metrics.gauges, claimed=judge(study).claimed))
     return SessionResult(study, error)
 
 
-def with_results(job: Job, session: SessionResult, verbosity: Verbosity) -> SessionResult:
-    """Write the results; where that fails, it is the error of a search that had no other."""
+def write_session(job: Job, session: SessionResult, verbosity: Verbosity) -> SessionResult:
+    """Write the results; if that fails, the failure is the session's error, unless it has one."""
     try:
         write_results(job.directory, job.loaded, session.study)
-    except JobFailed as unwritten:
+    except JobFailed as failure:
         if session.error is None:
-            return replace(session, error=unwritten)
-        say(str(unwritten))
+            return replace(session, error=failure)
+        say(str(failure))
         return session
-    # Elsewhere, what failed here may well succeed.
+    # On a cluster a resumed search can succeed on other machines.
     if isinstance(session.error, Interrupted) or (session.error is not None and job.on_cluster):
         verbosity.say(f"results so far: {job.directory / 'report.html'}")
-        verbosity.say(to_resume(job))
+        verbosity.say(resume_hint(job))
     return session
 
 
-def to_resume(job: Job) -> str:
-    """The command that goes on with a search that was ended."""
-    again = " --cluster" if job.on_cluster else ""
-    return f"to resume: rsyslog-tune search --resume {job.directory}{again}"
+def resume_hint(job: Job) -> str:
+    """The hint that names the command to resume a search."""
+    option = " --cluster" if job.on_cluster else ""
+    return f"to resume: rsyslog-tune search --resume {job.directory}{option}"
 
 
-def _ended_by(search: Callable[[], None]) -> TuneError | Interrupted | None:
-    """What ended a search early; None when it came to its end, which is then protected until its
-    reports are written."""
+def _run_search(search: Callable[[], None]) -> TuneError | Interrupted | None:
+    """Run a search, and return the error that ended it early.  None if it is complete; signals are
+    then ignored until its reports are written."""
     try:
         search()
-        finish_first()
+        ignore_signals()
     except (TuneError, Interrupted) as error:
         return error
     except OSError as error:
@@ -376,8 +377,8 @@ def _ended_by(search: Callable[[], None]) -> TuneError | Interrupted | None:
     return None
 
 
-def _ending_of(error: TuneError | Interrupted | None) -> tuple[Ending, str]:
-    """What the journal says of an end."""
+def _ending(error: TuneError | Interrupted | None) -> tuple[Ending, str]:
+    """The ending and its reason, as recorded in the journal."""
     if error is None:
         return Ending.FINISHED, ""
     if isinstance(error, Interrupted):
@@ -385,9 +386,9 @@ def _ending_of(error: TuneError | Interrupted | None) -> tuple[Ending, str]:
     return Ending.FAILED, str(error)
 
 
-def _taken_over(job: Job, place: MeasuringPlace, header: Header, verbosity: Verbosity) -> Record:
-    """What was measured before; what killed sessions left in an engine that outlived them is
-    removed."""
+def _record_so_far(job: Job, place: MeasuringPlace, header: Header, verbosity: Verbosity) -> Record:
+    """The record so far.  Removes what earlier sessions, if they were killed, left in a running
+    engine."""
     if job.record is None:
         return record_of(header, ())
     study = job.record.study
@@ -402,9 +403,9 @@ def _taken_over(job: Job, place: MeasuringPlace, header: Header, verbosity: Verb
 
 
 @dataclass
-class _Work:
-    """A search under way: each trial, as it begins and as it ends, goes into the journal, onto the
-    screen and into the metrics."""
+class _Recorder:
+    """A running search, which reports the start and end of each trial to the journal, the screen
+    and the metrics."""
 
     job: Job
     place: MeasuringPlace
@@ -420,7 +421,7 @@ class _Work:
         self.study = self.record.study
 
     def search(self) -> None:
-        """Search, or go on with it, to its end."""
+        """Start or continue the search, and run it to its end."""
         job, place = self.job, self.place
         checker = Checker(job.loaded, job.options.allow, job.repairs)
         farm = place.farm(self._show)
@@ -442,7 +443,7 @@ class _Work:
                 ),
                 farm=farm,
                 strategy=lambda space, sigma: Gaussian(space, job.seed, sigma),
-                # The pairs of another session are in an order of their own.
+                # Each session draws its own order of the pairs.
                 rng=random.Random(f"{job.seed} {count}" if trials else job.seed),
                 used_s=job.clock,
                 pace=job.pace,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tuner.cli.console import Verbosity, say, working
-from tuner.cli.place import Wanted, open_place
+from tuner.cli.place import LabSpec, open_place
 from tuner.engines.index import MappingStyle
 from tuner.errors import Interrupted, Unreachable
 from tuner.lab.engine import stores
@@ -241,7 +241,7 @@ class SideBySide:
 
 
 def measured(
-    wanted: Wanted,
+    spec: LabSpec,
     course: Course,
     titles: Sequence[str],
     parent: Path | None = None,
@@ -251,7 +251,7 @@ def measured(
     each arm is."""
     profiles = [arm.profile for arm in course.arms]
     with (
-        open_place(wanted, profiles, parent, Verbosity.NORMAL) as place,
+        open_place(spec, profiles, parent, Verbosity.NORMAL) as place,
         working("warming up the engine") as tell,
     ):
         series = unmeasured(course, place.facts, titles, doubts)

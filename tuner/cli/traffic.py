@@ -1,5 +1,5 @@
-"""`rsyslog-tune flood`, which sends syslog messages to a port, a socket or a file; `sink`, a bulk
-endpoint to point an rsyslog at; and `workload`, which learns from a log what traffic is like."""
+"""`rsyslog-tune flood` sends syslog messages to a port, a socket or a file; `sink` runs a bulk
+endpoint for an rsyslogd; `workload` makes a sample of the traffic in a log."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tuner.writing import require_writable, write_whole
 
 @dataclass(frozen=True)
 class PacePlan:
-    """How many messages to send, and how: by a schedule, in runs, or else as fast as it goes."""
+    """How many messages to send: by a schedule, in runs, or else as fast as possible."""
 
     total: int
     schedule: Schedule | None = None
@@ -107,14 +107,14 @@ def _whole(option: str, value: float) -> int:
 
 
 def flood_command(transport: Transport) -> str:
-    """The command that floods by a transport, but for how many messages."""
+    """The flood command for a transport, without the number of messages."""
     words = ["rsyslog-tune", "flood"]
     if transport.kind != "tcp":
         words += ["--transport", transport.kind]
     for target in transport.targets:
         words += ["--target", target]
-    shown = transport.credentials or Credentials()
-    files = {"--ca": shown.ca, "--certificate": shown.certificate, "--key": shown.key}
+    tls = transport.credentials or Credentials()
+    files = {"--ca": tls.ca, "--certificate": tls.certificate, "--key": tls.key}
     for option, path in files.items():
         words += [option, path] if path is not None else []
     return shlex.join(words)
@@ -143,7 +143,7 @@ def plan_transport(options: FloodArguments) -> Transport:
 _POLL_S = 0.1
 _FINISH_S = 10.0
 _WORTH_SAYING = 0.01
-# Below this the CPU time of starting and ending outweighs that of sending.
+# In shorter floods most CPU time is start-up and shutdown.
 _LONG_ENOUGH_S = 0.1
 
 
@@ -171,7 +171,7 @@ def flood(options: FloodArguments) -> None:
                 say(remark)
         _run(spec, (), plan, output)
         return
-    # Needs more than a flood from here.
+    # Imported here, as only a cluster needs Dask.
     from tuner.cli.cluster_lab import loads_of_cluster
 
     with loads_of_cluster(transport) as hosts:
@@ -200,8 +200,8 @@ def _run(spec: FloodSpec, hosts: Sequence[LoadHost], plan: PacePlan, output: Out
             sender.run(plan.runs)
         else:
             sender.steer(plan.total, None)
-        while (now := sender.wait_until_idle(_POLL_S)).sent < plan.total and now.error is None:
-            tell(f"{now.sent:,} of {plan.total:,} sent")
+        while (state := sender.wait_until_idle(_POLL_S)).sent < plan.total and state.error is None:
+            tell(f"{state.sent:,} of {plan.total:,} sent")
         timeline = sender.timeline()
         final = sender.finish(_FINISH_S)
     if final.error is not None:
@@ -217,11 +217,11 @@ def show_flood(
     sent: Mapping[str, int],
     output: OutputFormat,
 ) -> None:
-    """Print the result of a flood that sent everything, and how much of it each load host."""
+    """Print the result of a complete flood, and the number of messages of each load host."""
     seconds = (final.last_send_s or 0.0) - (final.first_send_s or 0.0)
     # The share of one core that the sender used.
     share = final.cpu_seconds / seconds if seconds >= _LONG_ENOUGH_S else None
-    achieved, paced = _achieved(final, timeline, seconds), final.punctuality
+    achieved, timing = _achieved(final, timeline, seconds), final.punctuality
     fields = {
         "run_id": run_id,
         "sent": final.sent,
@@ -231,11 +231,11 @@ def show_flood(
         "cpu_seconds": final.cpu_seconds,
         "cpu_share": share,
         "blocked_seconds": final.blocked_seconds,
-        # Only a pace that waits for nobody can be missed.
-        "offered": paced and paced.offered,
-        "late": paced and paced.late,
-        "max_late_s": paced and paced.max_late_s,
-        "kept_pace": paced and paced.kept,
+        # Only an open-loop schedule can be late.
+        "offered": timing and timing.offered,
+        "late": timing and timing.late,
+        "max_late_s": timing and timing.max_late_s,
+        "kept_pace": timing and timing.kept,
     }
     lines = [*_lines(final, seconds, achieved, share)]
     if sent:
@@ -246,8 +246,8 @@ def show_flood(
 def _lines(
     final: FloodProgress, seconds: float, achieved: float | None, share: float | None
 ) -> Iterator[str]:
-    brief = achieved is None or share is None
-    rate = "too short for a rate" if brief else f"{achieved:,.0f} per second"
+    is_brief = achieved is None or share is None
+    rate = "too short for a rate" if is_brief else f"{achieved:,.0f} per second"
     cpu_us = final.cpu_seconds * 1e6 / max(1, final.sent)
     used = "" if share is None else f", {share:.1%} of a core"
     yield f"{final.sent:,} messages in {seconds:.2f} s ({rate}), {cpu_us:.2f} µs CPU each{used}"
@@ -256,18 +256,18 @@ def _lines(
             f"The sender was blocked for {final.blocked_seconds:.2f} s: "
             "the receiver could not keep up."
         )
-    paced = final.punctuality
-    if paced is not None and paced.late:
-        verdict = "" if paced.kept else "The rate was not kept: "
+    timing = final.punctuality
+    if timing is not None and timing.late:
+        verdict = "" if timing.kept else "The rate was not kept: "
         yield (
-            f"{verdict}{paced.late:,} of {paced.offered:,} messages were more than 50 ms late, "
-            f"by up to {paced.max_late_s:.2f} s."
+            f"{verdict}{timing.late:,} of {timing.offered:,} messages were more than 50 ms late, "
+            f"by up to {timing.max_late_s:.2f} s."
         )
 
 
 def _achieved(final: FloodProgress, timeline: Timeline | None, seconds: float) -> float | None:
-    """Messages per second.  By a schedule, the last message counts for the time up to the one
-    that would follow, so that a pace that is kept comes out as its rate."""
+    """Messages per second.  Under a schedule the time ends when the next message would be due, so
+    that a schedule that is kept yields exactly its rate."""
     if timeline is not None and final.last_send_s is not None:
         due_s = timeline.schedule.intended_s
         following_s = due_s(final.sent) - due_s(final.sent - 1)
@@ -281,17 +281,17 @@ _ENDING_POLL_S = 0.2
 def sink(options: SinkArguments) -> None:
     """Carry out `rsyslog-tune sink`."""
     faults = [parse_fault(text) for text in options.fault or ()]
-    with Sink(options.port, faults) as running:
-        client = EngineClient(running.url)
+    with Sink(options.port, faults) as endpoint:
+        client = EngineClient(endpoint.url)
         try:
             if options.output is OutputFormat.TEXT:
-                result(running.url)
-            say(f"the sink listens at {running.url}; press Ctrl-C to end it")
-            while running.ending() is None:
+                result(endpoint.url)
+            say(f"the sink listens at {endpoint.url}; press Ctrl-C to end it")
+            while endpoint.ending() is None:
                 time.sleep(_ENDING_POLL_S)
-            raise JobFailed(f"the sink's process ended with {running.ending()}")
+            raise JobFailed(f"the sink's process ended with {endpoint.ending()}")
         except Interrupted:
-            _show_arrived(running.url, arrived(client), fault_counts(client), options.output)
+            _show_arrived(endpoint.url, arrived(client), fault_counts(client), options.output)
             raise
         finally:
             client.close()
@@ -345,7 +345,7 @@ def workload(options: WorkloadArguments) -> None:
 
 
 def _texts(path: Path) -> Iterator[str]:
-    """The texts of a configuration and of what it includes, as far as they can be read."""
+    """The texts of a configuration and of its readable includes."""
     first = required_content(path, MAX_BYTES)
     sources = configuration(path).sources
     for raw in (first, *(raw for name, raw in sources.items() if name != str(path))):

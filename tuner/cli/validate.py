@@ -147,10 +147,10 @@ def _asked(
 
 def _documents(loaded: LoadedProfile, base: BaseFiles) -> Layer:
     """What a real rsyslogd makes of the base."""
-    from tuner.cli.place import Wanted, prepared_lab
+    from tuner.cli.place import LabSpec, prepared_lab
     from tuner.validate.smoke import documents_layer
 
-    with prepared_lab(Wanted(EngineChoice.SINK, None), loaded.profile, say) as lab:
+    with prepared_lab(LabSpec(EngineChoice.SINK, None), loaded.profile, say) as lab:
         say("sending messages through rsyslogd")
         return documents_layer(lab, loaded.profile, base, loaded.warnings)
 
@@ -167,10 +167,10 @@ def _engine(loaded: LoadedProfile, url: str, site: Templates | None) -> Layer:
 
 def _smoke(loaded: LoadedProfile, url: str | None, site: Templates | None) -> Layer:
     """Imported here: what measures takes longer to import than the other layers take."""
-    from tuner.cli.place import Wanted, prepared_lab
+    from tuner.cli.place import LabSpec, prepared_lab
     from tuner.validate.smoke import smoke_layer
 
-    with prepared_lab(Wanted(EngineChoice.NODE, url, site), loaded.profile, say) as lab:
+    with prepared_lab(LabSpec(EngineChoice.NODE, url, site), loaded.profile, say) as lab:
         say(f"sending one event through rsyslogd into {lab.engine.name}")
         return smoke_layer(lab, loaded.profile)
 

@@ -1,5 +1,5 @@
-"""What workers run for a command elsewhere: processes of ours beside them, so that nothing of
-Dask's works where traffic is made and measured; and the lines to them and from them."""
+"""Processes that Dask workers start for a remote command, and the lines exchanged with them.  They
+send and measure traffic outside of the workers, so that Dask's threads do not disturb it."""
 
 from __future__ import annotations
 
@@ -27,68 +27,68 @@ Lines = queue.SimpleQueue[bytes | None]
 
 
 class RemoteProcess:
-    """`python -m MODULE` on a machine of a cluster, told and heard by lines; as an actor it lives
-    until the command that wanted it, or the worker, ends."""
+    """`python -m MODULE` on a machine of a cluster; we exchange lines with it.  As a Dask actor it
+    lives until the command that started it, or the worker, ends."""
 
     def __init__(self, module: str) -> None:
         self._child = Child(module)
         self._lines: Lines = queue.SimpleQueue()
-        # Not of this object, which would then never be given up.
-        listening = (self._child.stdout, self._lines)
-        threading.Thread(target=_listen, args=listening, daemon=True).start()
-        # A Popen that is given up while it runs keeps its pipe (subprocess, `Popen.__del__`).
-        weakref.finalize(self, _hang_up, self._child.stdin)
+        # The thread must not refer to this object, which would then never be freed.
+        stream = (self._child.stdout, self._lines)
+        threading.Thread(target=_listen, args=stream, daemon=True).start()
+        # A Popen that is freed while it runs keeps its pipe open (subprocess, `Popen.__del__`).
+        weakref.finalize(self, _close_input, self._child.stdin)
 
     async def ask(self, line: bytes) -> bytes:
-        """Its answer to a line; raises JobFailed where it has ended.
+        """Send a line, and return the answer; raises JobFailed if the process has ended.
 
-        In the worker's loop: an actor's other methods have one thread for all actors of a worker,
-        and would wait for the trial of another command.
+        Async methods run in the worker's event loop.  Others share one thread with all actors of
+        the worker, and would wait for another command's trial.
         """
         await self.tell([line])
-        return self._heard(await asyncio.to_thread(self._lines.get))
+        return self._checked(await asyncio.to_thread(self._lines.get))
 
     async def tell(self, lines: list[bytes]) -> None:
-        """Say lines to it; nothing happens where it has ended."""
+        """Send lines to the process; does nothing if it has ended."""
         await asyncio.to_thread(self._child.tell, b"".join(lines))
 
     async def read(self) -> list[bytes]:
-        """What it has said since: as soon as there is something, or nothing for some seconds.
-        Raises JobFailed where it has ended."""
+        """Wait up to five seconds for output; the new lines, or none.  Raises JobFailed if the
+        process has ended."""
         try:
-            lines = [self._heard(await asyncio.to_thread(self._lines.get, timeout=_READ_S))]
+            lines = [self._checked(await asyncio.to_thread(self._lines.get, timeout=_READ_S))]
             while not self._lines.empty():
-                lines.append(self._heard(self._lines.get_nowait()))
+                lines.append(self._checked(self._lines.get_nowait()))
         except queue.Empty:
             return []
         return lines
 
     async def end(self, grace_s: float) -> None:
-        """End it, in order where that takes no longer than `grace_s` seconds; in the worker's loop,
-        since a question may be under way."""
-        _hang_up(self._child.stdin)
-        until = time.monotonic() + grace_s
-        while self._child.ending() is None and time.monotonic() < until:
+        """Close its input, and kill it after `grace_s` seconds.  Async, as a question may still be
+        pending in the worker's event loop."""
+        _close_input(self._child.stdin)
+        deadline_s = time.monotonic() + grace_s
+        while self._child.ending() is None and time.monotonic() < deadline_s:
             await asyncio.sleep(_POLL_S)
         self._child.end()
 
-    def _heard(self, line: bytes | None) -> bytes:
+    def _checked(self, line: bytes | None) -> bytes:
         if line is not None:
             return line
-        # For whoever asks next.
+        # The next reader gets the end marker too.
         self._lines.put(None)
         self._child.end(1.0)
         raise JobFailed(f"it ended with {self._child.ending()}: {self._child.complaint()}")
 
 
-def _hang_up(stdin: IO[bytes]) -> None:
-    """Close the input of a process, which ends with it."""
+def _close_input(stdin: IO[bytes]) -> None:
+    """Close the input of a process, which makes it exit."""
     with suppress(OSError):
         stdin.close()
 
 
 def _listen(stdout: IO[bytes], lines: Lines) -> None:
-    """Keep what a process says; of a line that it did not end nothing."""
+    """Queue the complete lines of a process, then None; an incomplete last line is dropped."""
     with stdout:
         for line in stdout:
             if line.endswith(b"\n"):
@@ -97,7 +97,7 @@ def _listen(stdout: IO[bytes], lines: Lines) -> None:
 
 
 def processes(client: Client, workers: Mapping[str, str], module: str) -> dict[str, Actor]:
-    """A RemoteProcess on each worker."""
+    """Start a RemoteProcess on each worker, given by name and address."""
     futures = {
         name: client.submit(
             RemoteProcess, module, workers=[address], actor=True, pure=False,
@@ -105,61 +105,61 @@ def processes(client: Client, workers: Mapping[str, str], module: str) -> dict[s
         )
         for name, address in workers.items()
     }  # fmt: skip
-    # What is submitted as a class is given as an actor of it.
+    # With `actor=True` the future of a class gives an Actor.
     return {name: cast(Actor, future.result(_OPENING_S)) for name, future in futures.items()}
 
 
 def end_all(processes: Iterable[Actor], grace_s: float) -> None:
-    """End processes, each in order where that takes no longer than `grace_s` seconds; those that
-    cannot be reached end with their workers."""
+    """End processes, killing each after `grace_s` seconds; an unreachable one ends with its
+    worker."""
     for end in [begin_end(process, grace_s) for process in processes]:
         if end is not None:
-            with suppress(*_GONE):
+            with suppress(*_LOSS_ERRORS):
                 end.result(grace_s)
 
 
 def begin_end(process: Actor, grace_s: float) -> BaseActorFuture[None] | None:
-    """Have a process end; None where its worker is known to be lost."""
+    """Ask a process to end, without waiting for it; None if its worker is lost."""
     with suppress(RuntimeError):
         return cast(BaseActorFuture[None], process.end(grace_s))
     return None
 
 
-# What an actor raises whose worker, or whose process, has ended.
-_GONE = (OSError, RuntimeError, ValueError, JobFailed)
-# Lines that come within it go together.
-_TOGETHER_S = 0.010
+# Errors of an actor whose worker or process has ended.
+_LOSS_ERRORS = (OSError, RuntimeError, ValueError, JobFailed)
+# Lines that are sent within this time travel in one message.
+_BATCH_S = 0.010
 
 
 class Channel:
-    """Tells a process what it is given, and calls `hear` with each line of it, and `lose` with the
-    reason when it is gone."""
+    """Sends lines to a process; calls `on_line` with each line from it, and `on_loss` with the
+    reason once it is gone."""
 
     def __init__(
-        self, process: Actor, hear: Callable[[bytes], None], lose: Callable[[str], None]
+        self, process: Actor, on_line: Callable[[bytes], None], on_loss: Callable[[str], None]
     ) -> None:
-        self._process, self._hear, self._lose = process, hear, lose
+        self._process, self._on_line, self._on_loss = process, on_line, on_loss
         self._outgoing: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        for work in (self._listen, self._carry):
+        for work in (self._listen, self._send):
             threading.Thread(target=work, daemon=True).start()
 
     def tell(self, line: bytes) -> None:
-        """Say a line to it; nothing happens where it is gone."""
+        """Send a line to the process; does nothing if it is gone."""
         self._outgoing.put(line)
 
     def _listen(self) -> None:
         try:
             while True:
                 for line in self._process.read().result():
-                    self._hear(line)
-        except _GONE as gone:
-            self._lose(str(gone))
+                    self._on_line(line)
+        except _LOSS_ERRORS as error:
+            self._on_loss(str(error))
 
-    def _carry(self) -> None:
-        with suppress(*_GONE):
+    def _send(self) -> None:
+        with suppress(*_LOSS_ERRORS):
             while True:
                 lines = [self._outgoing.get()]
                 while not self._outgoing.empty():
                     lines.append(self._outgoing.get_nowait())
                 self._process.tell(lines).result()
-                time.sleep(_TOGETHER_S)
+                time.sleep(_BATCH_S)

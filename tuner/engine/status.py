@@ -1,8 +1,7 @@
-"""The state of an engine: what it says of itself, and what it counted.
+"""The state of an engine: its version and nodes, its limits and its counters.
 
-Only `_stats`, `_nodes/stats`, `_refresh` and `_count` are asked of indices that are measured, and
-the last two only after a trial: a search or count during one would switch on the refresh of an idle
-shard.
+Measured indices get only the requests `_stats`, `_nodes/stats`, `_refresh` and `_count`, the last
+two only after a trial: a search or count during one would switch on the refresh of an idle shard.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _POLL_S = 0.25
 _VERSION = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}[0-9A-Za-z.+_-]{0,30}")
 _LONGEST_NAME = 40
 SILENCE_S = 3.0
-"""So long may an engine at work take to answer a short question."""
+"""How long a busy engine may take to answer a short request."""
 
 
 _PRESSURE = ("indexing_pressure", "memory")
@@ -31,21 +30,21 @@ _PROCESSORS = ("os", "allocated_processors")
 def _number(
     client: EngineClient, path: str, keys: tuple[str, ...], timeout_s: float | None = None
 ) -> int:
-    """The one number of an answer that is wanted."""
+    """One number from an answer, at the path `keys`."""
     return number_at(client.get(f"{path}?filter_path={'.'.join(keys)}", timeout_s), *keys)
 
 
-def _of_nodes(client: EngineClient, path: str, *wanted: tuple[str, ...]) -> list[list[int]]:
-    """Of each number that is wanted what the nodes give."""
-    listed = ",".join(f"nodes.*.{'.'.join(keys)}" for keys in wanted)
-    nodes = object_at(client.get(f"/_nodes/{path}?filter_path={listed}"), "nodes").values()
-    return [[number_at(node, *keys) for node in nodes] for keys in wanted]
+def _per_node(client: EngineClient, path: str, *counters: tuple[str, ...]) -> list[list[int]]:
+    """For each counter, a path of keys, its values on all nodes."""
+    filters = ",".join(f"nodes.*.{'.'.join(keys)}" for keys in counters)
+    nodes = object_at(client.get(f"/_nodes/{path}?filter_path={filters}"), "nodes").values()
+    return [[number_at(node, *keys) for node in nodes] for keys in counters]
 
 
 @dataclass(frozen=True)
 class EngineFacts:
-    """What the engine says of itself; `processors` are those that its nodes together may use, by
-    their CPU affinity, their control group or `node.processors`."""
+    """Name, version and size of an engine; `processors` is the sum over its nodes of what each may
+    use, by CPU affinity, control group or `node.processors`."""
 
     distribution: str
     version: str
@@ -71,7 +70,7 @@ def facts(client: EngineClient) -> EngineFacts:
         distribution=str(distribution or "elasticsearch")[:_LONGEST_NAME],
         version=version,
         data_nodes=_number(client, "/_cluster/health", ("number_of_data_nodes",)),
-        processors=sum(*_of_nodes(client, "os", _PROCESSORS)),
+        processors=sum(*_per_node(client, "os", _PROCESSORS)),
     )
 
 
@@ -85,7 +84,7 @@ def answers(client: EngineClient) -> bool:
 
 
 def node_count(client: EngineClient) -> int:
-    """How many nodes belong to the cluster, as the node asked knows; 0 when it does not answer."""
+    """How many nodes the engine's cluster has; 0 if the engine does not answer."""
     try:
         return len(object_at(client.get("/_nodes?filter_path=nodes.*.name", SILENCE_S), "nodes"))
     except (Unreachable, EngineRefused):
@@ -93,8 +92,8 @@ def node_count(client: EngineClient) -> int:
 
 
 def lost_shards(client: EngineClient, pattern: str, patience_s: float) -> str | None:
-    """What the indices of `pattern` lost, in words, where a copy of each shard is not found again
-    within `patience_s`; None where each has one."""
+    """A message if shards of `pattern` have no copy left after `patience_s` seconds, None if each
+    has one."""
     path = f"/_cluster/health/{pattern}?level=indices"
     deadline = time.monotonic() + patience_s
     while True:
@@ -103,14 +102,14 @@ def lost_shards(client: EngineClient, pattern: str, patience_s: float) -> str | 
         shards = sum(number_at(index, "number_of_shards") for index in indices)
         lost = shards - number_at(health, "active_primary_shards")
         if lost == 0 or time.monotonic() > deadline:
-            red = f"the index is red: no copy is left of {lost} of its {shards} shards"
-            return red if lost else None
+            message = f"the index is red: no copy is left of {lost} of its {shards} shards"
+            return message if lost else None
         time.sleep(_POLL_S)
 
 
 @dataclass(frozen=True)
 class EngineLimits:
-    """The smallest of each over all nodes, in bytes; None where none tells.
+    """Limits in bytes, each the smallest over all nodes; None if no node reports it.
 
     `request` is `http.max_content_length`, above which a node answers 413.  `pressure` is
     `indexing_pressure.memory.limit`, the bytes of all bulks under way above which it answers 429.
@@ -121,11 +120,11 @@ class EngineLimits:
 
 
 def limits(client: EngineClient) -> EngineLimits:
-    """What every node of the cluster can take; the defaults are worked out by the nodes."""
+    """The limits that every node can take, as the nodes report them, defaults included."""
     room, pressure = ("http", "max_content_length_in_bytes"), (*_PRESSURE, "limit_in_bytes")
     sizes = (
-        *_of_nodes(client, "http", room),
-        *_of_nodes(client, "stats/indexing_pressure", pressure),
+        *_per_node(client, "http", room),
+        *_per_node(client, "stats/indexing_pressure", pressure),
     )
     return EngineLimits(*(min(filter(None, values), default=None) for values in sizes))
 
@@ -149,9 +148,9 @@ def indexed(client: EngineClient, pattern: str, timeout_s: float | None = None) 
 
 
 def index_counters(client: EngineClient, pattern: str) -> IndexCounters:
-    """Everything we record of the indices of `pattern`."""
-    groups = "indexing,merge,refresh,segments,store"
-    answer = client.get(f"/{pattern}/_stats/{groups}?filter_path=_all.primaries")
+    """The counters of the indices of `pattern`."""
+    metrics = "indexing,merge,refresh,segments,store"
+    answer = client.get(f"/{pattern}/_stats/{metrics}?filter_path=_all.primaries")
     primaries = object_at(answer, "_all", "primaries")
     return IndexCounters(
         indexed=number_at(primaries, "indexing", "index_total"),
@@ -164,7 +163,7 @@ def index_counters(client: EngineClient, pattern: str) -> IndexCounters:
 
 
 def refreshes(client: EngineClient, pattern: str, timeout_s: float | None = None) -> int:
-    """How often what is indexed was made searchable so far."""
+    """How many external refreshes, which make documents searchable, have run so far."""
     counter = ("_all", "primaries", "refresh", "external_total")
     return _number(client, f"/{pattern}/_stats/refresh", counter, timeout_s)
 
@@ -179,25 +178,25 @@ _REJECTED = (
 
 @dataclass(frozen=True)
 class NodeCounters:
-    """CPU milliseconds of all nodes, and what they rejected of bulk requests: tasks of their write
-    pools, and operations beyond `indexing_pressure.memory.limit`."""
+    """CPU milliseconds of all nodes, and their rejections: tasks of the write thread pools, and
+    operations beyond `indexing_pressure.memory.limit`."""
 
     cpu_ms: int
     rejected: int
 
 
 class NodeSilent(JobFailed):
-    """A node that still belongs to the engine did not answer: it may have ended a moment ago."""
+    """A node of the cluster did not report its counters: it may have just died."""
 
 
 def node_counters(client: EngineClient, timeout_s: float | None = None) -> NodeCounters:
-    """What all nodes together used and rejected since they started; raises NodeSilent where one is
-    missing from the answer."""
-    wanted = ",".join(
+    """The counters of all nodes since they started, summed up; raises NodeSilent if the answer of a
+    node is missing."""
+    counters = ",".join(
         ("_nodes.failed", *(f"nodes.*.{'.'.join(keys)}" for keys in (_CPU, *_REJECTED)))
     )
     path = "/_nodes/stats/process,thread_pool,indexing_pressure"
-    answer = client.get(f"{path}?filter_path={wanted}", timeout_s)
+    answer = client.get(f"{path}?filter_path={counters}", timeout_s)
     if failed := number_at(answer, "_nodes", "failed"):
         raise NodeSilent(
             f"{failed} of the engine's nodes did not say what they counted: measure again"
@@ -210,13 +209,13 @@ def node_counters(client: EngineClient, timeout_s: float | None = None) -> NodeC
 
 
 def merges_under_way(client: EngineClient, pattern: str) -> int:
-    """Merges that run in the indices of `pattern` at this moment."""
+    """The number of merges running now in the indices of `pattern`."""
     return _number(client, f"/{pattern}/_stats/merge", ("_all", "total", "merges", "current"))
 
 
 @dataclass(frozen=True)
 class Unfinished:
-    """Work that all nodes together have not finished: merges, and bytes of bulk requests."""
+    """Pending work of all nodes: running merges, and bytes of bulk requests."""
 
     merges: int
     bulk_bytes: int
@@ -229,30 +228,31 @@ class Unfinished:
 
 
 def unfinished(client: EngineClient) -> Unfinished:
-    """What the nodes still work on, whoever asked for it."""
+    """The pending work of all nodes, whichever client caused it."""
     stats = "stats/indices,indexing_pressure/merge"
     merges, bulks = ("indices", "merges", "current"), (*_PRESSURE, "current", "all_in_bytes")
-    return Unfinished(*map(sum, _of_nodes(client, stats, merges, bulks)))
+    return Unfinished(*map(sum, _per_node(client, stats, merges, bulks)))
 
 
 def make_durable(client: EngineClient, pattern: str) -> None:
-    """Refresh and flush: afterwards everything indexed is searchable and in a Lucene commit."""
+    """Refresh and flush: all documents are then searchable and in a Lucene commit."""
     client.request("POST", f"/{pattern}/_refresh")
     client.request("POST", f"/{pattern}/_flush?wait_if_ongoing=true")
 
 
 @contextlib.contextmanager
 def refreshing(client: EngineClient, pattern: str) -> Iterator[Callable[[], bool]]:
-    """Refresh the indices of `pattern` from another thread; gives whether that has ended.
+    """Refresh the indices of `pattern` in another thread; yields a function that says whether the
+    refresh is done.
 
-    The end waits for it, and raises what `EngineClient.request` does.
+    On exit, waits for the refresh and raises what `EngineClient.request` raises.
     """
     twin = client.twin()
     try:
         with ThreadPoolExecutor(max_workers=1) as thread:
-            under_way = thread.submit(twin.request, "POST", f"/{pattern}/_refresh")
-            yield under_way.done
-            under_way.result()
+            refresh = thread.submit(twin.request, "POST", f"/{pattern}/_refresh")
+            yield refresh.done
+            refresh.result()
     finally:
         twin.close()
 

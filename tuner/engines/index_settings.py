@@ -1,5 +1,5 @@
-"""The settings of an index that profiles have, which two tables beside this module list: what each
-takes, since when each engine knows it, and how it can be changed."""
+"""Index settings of a profile, read from two tables beside this module: the values of each, the
+releases that have it, and how it can be changed."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -15,7 +15,7 @@ from tuner.schema.section import Section
 _Row = Mapping[str, Any]
 _LARGEST = 2**31 - 1
 
-# What the word for a type stands for, beside those for numbers.
+# Types by their names in the tables; `_annotation` adds those of numbers.
 _TYPES: Mapping[str, Any] = {
     "switch": Switch,
     "time": Duration,
@@ -31,13 +31,13 @@ _TYPES: Mapping[str, Any] = {
 
 
 def _fields(name: str) -> dict[str, Any]:
-    """The fields of the settings in a table, for pydantic."""
+    """One pydantic field for each setting of a table."""
     rows = table(f"engines/{name}")
     return {name.replace(".", "_"): _field(name, row) for name, row in rows.items()}
 
 
 def _field(name: str, row: _Row) -> tuple[Any, Any]:
-    taken, value = _taken(row), row.get("value")
+    annotation, value = _annotation(row), row.get("value")
     since = introduced(_version(row.get("elasticsearch")), _version(row.get("opensearch")))
     info = setting(
         Setting(name, Update(row["update"]), *since, _version(row.get("until"))),
@@ -45,11 +45,11 @@ def _field(name: str, row: _Row) -> tuple[Any, Any]:
         *row.get("traps", ()),
         default=row.get("default", "") if value is None else value,
     )
-    return (taken | None if value is None else taken), info
+    return (annotation | None if value is None else annotation), info
 
 
-def _taken(row: _Row) -> Any:
-    """The annotation of what a setting takes."""
+def _annotation(row: _Row) -> Any:
+    """The type annotation for a row of a table."""
     match row["type"]:
         case "count":
             limits = Field(ge=row.get("least", 0), le=row.get("most", _LARGEST), strict=True)
@@ -70,11 +70,11 @@ def _version(text: str | None) -> Version | None:
 
 
 class _Settings(Section):
-    """What the settings of an index have in common, whichever a profile has."""
+    """Base class of index settings, with or without the rare ones."""
 
     @classmethod
     def whole(cls) -> type[Self]:
-        """The settings with the rare ones, which take 50 ms to build."""
+        """The class that has the rare settings too; building it takes 50 ms."""
         return _with_rare(cls)
 
     @classmethod
@@ -85,15 +85,15 @@ class _Settings(Section):
 
     @property
     def known(self) -> Mapping[str, Setting]:
-        """What is known of each setting that it has, and of others, by their names."""
+        """The Setting of each field, by its name."""
         return _known(type(self))
 
 
-_Kind = TypeVar("_Kind", bound=_Settings)
+_Section = TypeVar("_Section", bound=_Settings)
 
 
 @cache
-def _with_rare(section: type[_Kind]) -> type[_Kind]:
+def _with_rare(section: type[_Section]) -> type[_Section]:
     return create_model("IndexSettings", __base__=section, **_fields("rare_index_settings.toml"))
 
 
@@ -102,7 +102,7 @@ _known = cache(settings_of)
 if TYPE_CHECKING:
 
     class IndexSettings(_Settings):
-        """Those that our code reads, as the type checker sees them."""
+        """The fields that our code reads, declared for the type checker."""
 
         number_of_shards: int = 1
         number_of_replicas: int = 1
@@ -139,4 +139,4 @@ else:
     )
 
 INDEX_SETTINGS: Mapping[str, Setting] = _known(IndexSettings)
-"""The settings that whoever tunes indices of logs sets."""
+"""The common settings: those that are set to tune log indices."""

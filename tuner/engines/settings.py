@@ -1,8 +1,7 @@
-"""How settings of the engine are declared: since when each engine knows one, and how it can be
-changed.
+"""Declarations of the engine's settings: the releases that have each, and how it can be changed.
 
-Releases between those of REGISTERED are from the pull requests and documentation that added the
-settings.
+A release between those of REGISTERED is taken from the pull request or documentation that added the
+setting.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from tuner.engines.release import Engine, Release
 from tuner.schema.section import parameter
 
 REGISTERED = "registered settings of Elasticsearch 7.17 to 9.5, OpenSearch 1.3 to 3.8"
-"""What was read: those of published server jars, and what engines answer."""
+"""The releases whose registered settings we read, from server jars and running engines."""
 
 Version = tuple[int, int]
 ALWAYS: Version = (0, 0)
 
 
 class Update(Enum):
-    """When a setting can be given: at creation only, on a closed index, on an open one, or never,
-    as the engine sets it itself; for nodes always at their start."""
+    """When an index setting can be changed: only at creation, on a closed index, on an open index,
+    or never, as the engine sets it.  Node settings are read at start."""
 
     FINAL = "final"
     STATIC = "static"
@@ -35,8 +34,8 @@ class Update(Enum):
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting by its name, without `index.`; with the release of each engine that introduced
-    it, None if none did, and the last of Elasticsearch that takes it, where newer ones do not."""
+    """One setting: its name without `index.`, the first release of each engine that has it (None if
+    none has), and in `until` the last release of Elasticsearch, if it was removed."""
 
     name: str
     update: Update
@@ -54,12 +53,12 @@ class Setting:
         return unknown_to(release, self.elasticsearch, self.opensearch)
 
 
-def setting(known: Setting, does: str, *traps: str, default: str | int = "") -> Any:
-    """A field of a section that is a setting of the engine, as `parameter` is one of rsyslog's;
-    `default` is the engine's own in words, or the number that a profile has where it says none."""
+def setting(declared: Setting, does: str, *traps: str, default: str | int = "") -> Any:
+    """A pydantic field for a setting of the engine, as `parameter` is for one of rsyslog.
+    `default` is the engine's default as text, or the profile's own default as a number."""
     value, engine_default = (None, default) if isinstance(default, str) else (default, "")
-    info = parameter(does, *traps, value=value, default=engine_default, alias=known.name)
-    info.metadata.append(known)
+    info = parameter(does, *traps, value=value, default=engine_default, alias=declared.name)
+    info.metadata.append(declared)
     return info
 
 
@@ -71,7 +70,7 @@ def static(
     elasticsearch: Version | None = None,
     opensearch: Version | None = None,
 ) -> Any:
-    """The field of a setting that is given when something starts."""
+    """The field of a static setting."""
     since = introduced(elasticsearch, opensearch)
     return setting(Setting(name, Update.STATIC, *since), does, *traps, default=default)
 
@@ -79,16 +78,16 @@ def static(
 def introduced(
     elasticsearch: Version | None, opensearch: Version | None
 ) -> tuple[Version | None, Version | None]:
-    """The releases of Elasticsearch and OpenSearch that know a setting first: those named, or all
-    of both where none is."""
+    """The first releases of Elasticsearch and OpenSearch with a setting; without both arguments,
+    every release has it."""
     is_everywhere = elasticsearch is None and opensearch is None
     return (ALWAYS, ALWAYS) if is_everywhere else (elasticsearch, opensearch)
 
 
 def settings_of(section: type[BaseModel]) -> dict[str, Setting]:
-    """The settings that a section has, by their names."""
-    marks = (mark for info in section.model_fields.values() for mark in info.metadata)
-    return {mark.name: mark for mark in marks if isinstance(mark, Setting)}
+    """The engine settings among the fields of a section, by name."""
+    metadata = (item for info in section.model_fields.values() for item in info.metadata)
+    return {item.name: item for item in metadata if isinstance(item, Setting)}
 
 
 # In OpenSearch zstd is a codec of its own; in Elasticsearch it is what best_compression means.
@@ -112,15 +111,15 @@ MODES: dict[str, tuple[Version | None, Version | None]] = {
     "logsdb_columnar": ((9, 5), None),
 }
 COLUMNAR = frozenset({"columnar", "logsdb_columnar"})
-"""The modes of an index that keep fields as columns alone, and no document."""
-TIMED = frozenset({"logsdb", "logsdb_columnar"})
-"""Those that refuse a document without @timestamp; seen on 9.5.4."""
+"""Index modes that store fields only as columns, without the document."""
+TIMESTAMPED = frozenset({"logsdb", "logsdb_columnar"})
+"""Index modes that refuse a document without @timestamp; seen on 9.5.4."""
 
 
 def unknown_to(
     release: Release, elasticsearch: Version | None, opensearch: Version | None
 ) -> str | None:
-    """Why `release` lacks what these releases introduced, or None if it has it."""
+    """Why `release` lacks a feature that these releases introduced, or None if it has it."""
     is_opensearch = release.engine is Engine.OPENSEARCH
     since = opensearch if is_opensearch else elasticsearch
     names = ["Elasticsearch", "OpenSearch"]

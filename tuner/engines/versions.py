@@ -1,4 +1,4 @@
-"""The engines that a lab can run: one table of versions, which Makefile, image and docs go by."""
+"""The engine versions that a lab can run; Makefile, container image and docs use this table."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _GROUPS = {Engine.ELASTICSEARCH: "org.elasticsearch", Engine.OPENSEARCH: "org.op
 
 @dataclass(frozen=True)
 class Distribution:
-    """One engine version, the Java versions it runs on, and the SHA-256 of its archive in Maven
-    Central; `is_tested` means that tests run it."""
+    """One engine version with its range of Java versions and the SHA-256 of its archive in Maven
+    Central; `is_tested` says whether our tests run it."""
 
     engine: Engine
     version: str
@@ -30,12 +30,12 @@ class Distribution:
 
     @property
     def release(self) -> Release:
-        """What a profile for it says."""
+        """The release that a profile for this version names."""
         return Release.model_validate({self.engine.value: self.version.rpartition(".")[0]})
 
 
-# The lowest and highest Java of each were seen to start it, and the next ones with long-term
-# support, of 11, 17, 21 and 25, not to.
+# Each version was started with its lowest and highest Java, and failed with the LTS releases (of
+# 11, 17, 21 and 25) just outside of that range.
 VERSIONS = (
     Distribution(Engine.ELASTICSEARCH, "7.17.28", 11, 21,
         "37004c9bd95165eb41b229204bbb9f311d8099d6db22ec22b2f019664f0a75ab", is_tested=True),
@@ -56,23 +56,23 @@ VERSIONS = (
 )  # fmt: skip
 TESTED = tuple(distribution for distribution in VERSIONS if distribution.is_tested)
 DEFAULT = VERSIONS[1]
-"""The engine of a profile that names none."""
+"""The engine for profiles that name none."""
 
 
 def distribution_for(release: Release) -> Distribution:
-    """The version that stands in for `release` in a lab: of the same major version the newest that
-    is not newer than the release, else the oldest.
+    """The version that a lab runs for `release`: the newest of the same major version that is not
+    newer than the release, else the oldest of that major version.
 
     Raises JobFailed for an engine that no lab can run.
     """
-    wanted = release.engine_version
+    target = release.engine_version
     by_version = {
         distribution.release.engine_version: distribution
         for distribution in VERSIONS
         if distribution.engine is release.engine
     }
-    candidates = sorted(version for version in by_version if version[0] == wanted[0])
+    candidates = sorted(version for version in by_version if version[0] == target[0])
     if not candidates:
-        raise JobFailed(f"no lab for {release.engine.value} {wanted[0]}: use --elasticsearch URL")
-    older = [version for version in candidates if version <= wanted]
+        raise JobFailed(f"no lab for {release.engine.value} {target[0]}: use --elasticsearch URL")
+    older = [version for version in candidates if version <= target]
     return by_version[(older or candidates[:1])[-1]]

@@ -1,6 +1,6 @@
-"""One measurement at a time: two would measure each other.
+"""The lock that allows one measurement at a time, as two would disturb each other.
 
-The lock stands in the user's own state folder: two users can still measure at once.
+The lock file is in the user's own state folder, so two users can still measure at once.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from tuner.errors import Locked
 
 
 def state_folder() -> Path:
-    """Where the lock and the record of a standing lab are kept between commands: in XDG_STATE_HOME
-    where it is set, for root else among the system's own state."""
+    """The folder of the lock and of the running lab's record: below XDG_STATE_HOME if that is set,
+    else /var/lib for root and ~/.local/state for others."""
     if os.geteuid() == 0 and not os.environ.get("XDG_STATE_HOME"):
         return Path("/var/lib/rsyslog-tune")
     return platformdirs.user_state_path("rsyslog-tune")
 
 
-def measuring(what: str) -> contextlib.AbstractContextManager[None]:
+def measuring(holder: str) -> contextlib.AbstractContextManager[None]:
     """Hold this user's measurement lock; raises Locked naming the holder."""
     folder = state_folder()
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-    return holding(folder / "measuring.lock", what, "another run is measuring on this machine")
+    return holding(folder / "measuring.lock", holder, "another run is measuring on this machine")
 
 
 @contextlib.contextmanager
-def holding(path: Path, what: str, busy: str) -> Iterator[None]:
-    """Hold the lock file at `path`, gone afterwards; raises Locked: `busy`, and the holder.
+def holding(path: Path, holder: str, busy: str) -> Iterator[None]:
+    """Hold the lock file at `path` and then remove it; raises Locked with `busy` and the holder.
 
     The kernel releases flock(2) when the holder dies, so a stale lock cannot exist.
     """
@@ -46,7 +46,7 @@ def holding(path: Path, what: str, busy: str) -> Iterator[None]:
     with lock:
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         lock.truncate(0)
-        lock.write(json.dumps({"pid": os.getpid(), "what": what, "since": since}))
+        lock.write(json.dumps({"pid": os.getpid(), "what": holder, "since": since}))
         lock.flush()
         try:
             yield
@@ -55,8 +55,8 @@ def holding(path: Path, what: str, busy: str) -> Iterator[None]:
 
 
 def locked(path: Path) -> TextIO | None:
-    """The file at `path`, made where there is none, locked until it is closed; None when another
-    process holds it."""
+    """Open the file at `path`, creating it if needed, and lock it until it is closed; None when
+    another process holds the lock."""
     while True:
         lock = path.open("a+", encoding="utf-8")
         try:
@@ -70,7 +70,7 @@ def locked(path: Path) -> TextIO | None:
 
 
 def _is_at(lock: TextIO, path: Path) -> bool:
-    """Whether a file is still the one at `path`: its last holder may just have removed it."""
+    """Whether the open file is still the one at `path`: its last holder may have removed it."""
     with contextlib.suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(lock.fileno()), path.stat())
     return False

@@ -1,5 +1,5 @@
-"""Processes that we own: daemons, programs that end soon, and Python modules of ours that are told
-and heard through pipes; each in its own process group, each dying with us."""
+"""Child processes: daemons, short programs, and Python modules of ours that we talk to by pipes.
+Each has its own process group, and ends with us."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ UNPRIVILEGED = "nobody"
 
 
 def unprivileged_user() -> str | None:
-    """The user our daemons run as when we are root; None when we are not."""
+    """The user that our daemons run as if we are root; None if we are not."""
     return UNPRIVILEGED if os.geteuid() == 0 else None
 
 
 def give_to_daemons(path: Path) -> None:
     """Make a file, or a folder with all in it, belong to the user that our daemons run as.
 
-    It comes last: that user may then put a link in the place of any file in the folder, which root
-    would follow where it writes, or gives a file away, afterwards.
+    Call it last: that user can then replace any file in the folder by a link, which root would
+    follow if it wrote there, or changed an owner, afterwards.
     """
     user = unprivileged_user()
     if user is None:
@@ -43,8 +43,8 @@ def give_to_daemons(path: Path) -> None:
 
 
 def open_given(path: Path) -> BinaryIO:
-    """A file for reading in a folder that was given to daemons; raises OSError where they put a
-    link in its place, or what is not a file."""
+    """Open a file for reading in a folder that daemons own; raises OSError if they have replaced it
+    by a link or by anything else that is not a regular file."""
     number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
@@ -56,25 +56,25 @@ _INHERITED = ("PATH", "HOME", "TZ")
 
 
 def own_environment(*names: str) -> dict[str, str]:
-    """What a program that we start has of our environment: where programs are, the time zone, and
-    the variables `names`.
+    """The environment of a program that we start: PATH, HOME, the time zone and the variables
+    `names`.
 
-    Others would change what is measured: libcurl in rsyslogd follows http_proxy, a JVM
+    Other variables would change what is measured: libcurl in rsyslogd follows http_proxy, a JVM
     JAVA_TOOL_OPTIONS, Elasticsearch ES_JAVA_OPTS and ES_PATH_CONF.
     """
     inherited = {name: os.environ[name] for name in (*_INHERITED, *names) if name in os.environ}
     return {**inherited, "LC_ALL": "C.UTF-8"}
 
 
-# A shell adds the folder to the environment.
-_WITH_PARENT = '[ "$PPID" = "$0" ] && unset PWD && exec "$@"'
+# A shell adds PWD to the environment.
+_IF_PARENT_LIVES = '[ "$PPID" = "$0" ] && unset PWD && exec "$@"'
 
 
 def _wrapped(arguments: Sequence[str], dies_with_us: bool) -> list[str]:
-    """The command behind setpriv(1), which drops root and asks the kernel to end it with us.
+    """The command wrapped in setpriv(1), which drops root and asks the kernel to kill it with us.
 
-    That comes too late where we were killed meanwhile (prctl(2), PR_SET_PDEATHSIG): whose parent is
-    another by then does not begin.
+    If we die before that request (prctl(2), PR_SET_PDEATHSIG), the shell sees another parent and
+    does not start the command.
     """
     # Only here: it runs programs by this module.
     from tuner.host.programs import setpriv
@@ -82,7 +82,7 @@ def _wrapped(arguments: Sequence[str], dies_with_us: bool) -> list[str]:
     prefix: list[str] = []
     if dies_with_us:
         prefix += ["--pdeathsig", "KILL"]
-        arguments = ["sh", "-c", _WITH_PARENT, str(os.getpid()), *arguments]
+        arguments = ["sh", "-c", _IF_PARENT_LIVES, str(os.getpid()), *arguments]
     user = unprivileged_user()
     if user is not None:
         entry = pwd.getpwnam(user)
@@ -91,12 +91,12 @@ def _wrapped(arguments: Sequence[str], dies_with_us: bool) -> list[str]:
 
 
 def daemons_can_read(path: str) -> bool:
-    """Whether our daemons can read a file, by whatever the kernel judges that."""
+    """Whether our daemons can read a file; test(1), run as their user, asks the kernel."""
     return run(_wrapped(["test", "-r", path], dies_with_us=True), timeout_s=10).returncode == 0
 
 
 class OwnProcess:
-    """A process that we started, the first of a group of its own."""
+    """A process that we started as the leader of its own process group."""
 
     _process: subprocess.Popen[bytes]
 
@@ -112,10 +112,10 @@ class OwnProcess:
 
 
 class Daemon(OwnProcess):
-    """A process that we started with these arguments, this whole environment and the file `log` for
-    its output; `stop` ends it and everything in its group.
+    """A daemon, started with these arguments, exactly this environment and its output in `log`;
+    `stop` ends its whole process group.
 
-    Its folder is new, complete, and given to it as it starts.
+    Its folder must be new and complete: the daemon's user owns it from the start on.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Daemon(OwnProcess):
             return []
 
     def stop(self, grace_s: float = 0.0) -> None:
-        """Ask with SIGTERM for `grace_s` seconds, then end the whole group with SIGKILL."""
+        """Send SIGTERM, wait up to `grace_s` seconds, then SIGKILL the whole group."""
         if grace_s > 0 and self._process.poll() is None:
             self._process.terminate()
             ended_within(self._process, grace_s)
@@ -152,15 +152,15 @@ class Daemon(OwnProcess):
 
 
 KILLED_S = 5.0
-"""So long may a process take that was killed."""
+"""How long a killed process may take to end."""
 
 
 def ended_within(process: subprocess.Popen[bytes], timeout_s: float) -> bool:
-    """Whether a process ends within so many seconds.
+    """Whether a process ends within `timeout_s` seconds.
 
-    Never without a limit: where a signal of ours arrives just as Popen has taken the lock under
-    which it asks for the end, nothing gives that back (subprocess.py of CPython 3.11,
-    `_internal_poll`), and `Popen.wait` would wait for it for good.
+    The limit is required: if our signal handler raises while Popen holds its internal lock, nothing
+    releases that lock (subprocess.py of CPython 3.11, `_internal_poll`), and `Popen.wait` without a
+    limit would wait forever.
     """
     try:
         process.wait(timeout_s)
@@ -170,7 +170,7 @@ def ended_within(process: subprocess.Popen[bytes], timeout_s: float) -> bool:
 
 
 def end_group(group: int) -> None:
-    """SIGKILL every process of the group `group`; none left is fine."""
+    """SIGKILL every process of `group`; does nothing if none is left."""
     try:
         os.killpg(group, signal.SIGKILL)
     except ProcessLookupError:
@@ -178,8 +178,8 @@ def end_group(group: int) -> None:
 
 
 def describe_exit(code: int) -> str:
-    """A return code of subprocess in words; a negative one is a signal, and one above 128 is how
-    shells, and Elasticsearch's launcher, tell of the signal that ended their child."""
+    """A return code of subprocess in words.  A negative code is a signal; shells, and
+    Elasticsearch's launcher, report a child killed by a signal as 128 plus its number."""
     if code < 0:
         return signal.Signals(-code).name
     by_signal = code - 128 in set(signal.Signals)
@@ -192,8 +192,8 @@ def run(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a short program to its end, in `folder` or the current one, with `environment` or the
-    usual one of ours, and keep its output.
+    """Run a short program to its end and capture its output, in `folder` or the current one, with
+    `environment` or that of `own_environment`.
 
     Raises JobFailed when it takes longer than `timeout_s`; the exit code is the caller's to judge.
     """
@@ -210,14 +210,14 @@ def run(
 def run_as_daemon(
     arguments: Sequence[str], timeout_s: float, environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """The same as the user that our daemons run as."""
+    """Run a short program as the user that our daemons run as; else like `run`."""
     return run(_wrapped(arguments, dies_with_us=True), timeout_s, environment=environment)
 
 
 @contextmanager
-def held(pids: Sequence[int]) -> Iterator[None]:
-    """Stop processes of ours meanwhile (SIGSTOP), as one hangs that neither answers nor hangs up;
-    they go on afterwards, whatever happens."""
+def suspended(pids: Sequence[int]) -> Iterator[None]:
+    """Suspend processes of ours (SIGSTOP), to simulate ones that hang with open connections; they
+    continue afterwards, whatever happens."""
     stopped = []
     try:
         for pid in pids:
@@ -247,8 +247,8 @@ _QUIET_POLL_S = 0.1
 def wait_until_quiet(
     state: Callable[[], object], check: Callable[[], None], quiet_s: float
 ) -> None:
-    """Wait until a state stays what it is for a while, at most a minute; `check` raises where it
-    cannot change any more."""
+    """Wait until `state` has not changed for `quiet_s` seconds, at most a minute; `check` raises if
+    it can no longer change."""
     last: object = None
     since_s, deadline_s = time.monotonic(), time.monotonic() + _MOST_QUIET_S
     while time.monotonic() - since_s < quiet_s and time.monotonic() < deadline_s:
@@ -262,10 +262,9 @@ _GRACE_S = 5.0
 
 
 class Child(OwnProcess):
-    """`python -m MODULE ARGUMENTS`, in its own process group; `stop` it when done, or have a `with`
-    statement do so.
+    """`python -m MODULE ARGUMENTS`, in its own process group; `stop` it when done, or use `with`.
 
-    It must end by itself when its input does: that is how it dies with us.
+    The module must exit at the end of its input, so that it ends with us.
     """
 
     def __init__(self, module: str, arguments: Sequence[str] = ()) -> None:
@@ -277,22 +276,22 @@ class Child(OwnProcess):
                 stdout=subprocess.PIPE,
                 stderr=self._complaints,
                 process_group=0,
-                env=_environment(),
+                env=_child_environment(),
             )
             self._opened = opened.pop_all()
         self.stdin = cast(IO[bytes], self._process.stdin)
         self.stdout = cast(IO[bytes], self._process.stdout)
 
     def tell(self, line: bytes) -> None:
-        """Write a line to it; nothing happens where it has ended."""
-        # Of a closed pipe Python says ValueError.
+        """Write a line to its input; does nothing if it has ended."""
+        # Python raises ValueError for a closed pipe.
         with suppress(BrokenPipeError, ValueError):
             self.stdin.write(line)
             self.stdin.flush()
 
     def complaint(self) -> str:
-        """Why the process ended, by what it wrote to its error output: the words of an exception,
-        else the last line; not to be asked once closed."""
+        """Why the process ended, from its error output: the message of an exception, else the last
+        line.  Not available after `close`."""
         self._complaints.seek(0)
         return complaint_in(self._complaints.read().decode(errors="replace"))
 
@@ -301,7 +300,7 @@ class Child(OwnProcess):
         return ended_within(self._process, timeout_s)
 
     def end(self, grace_s: float = 0.0) -> None:
-        """End its input, and the process itself when it is still there `grace_s` seconds later."""
+        """Close its input, and kill the process if it still runs `grace_s` seconds later."""
         with suppress(OSError):
             self.stdin.close()
         if not self.wait(grace_s):
@@ -309,18 +308,18 @@ class Child(OwnProcess):
             self.wait(KILLED_S)
 
     def close(self) -> None:
-        """Close what is left of the pipes; nobody may be reading any more."""
+        """Close the remaining pipes; no thread may still be reading from them."""
         self.stdout.close()
         self._opened.close()
 
     def stop(self) -> None:
-        """End it, with some time to do so by itself, and close; a second call does nothing."""
+        """End it, killing it only after five seconds, and close; a second call does nothing."""
         self.end(_GRACE_S)
         self.close()
 
     def answer(self, timeout_s: float) -> bytes | None:
-        """The next line that it writes, empty where it has ended; None where none comes in time.
-        For one that writes a line when it is asked for it."""
+        """The next line of its output, empty if it has ended; None on timeout.  Only for modules
+        that write one line per request."""
         is_there, _, _ = select.select([self.stdout], [], [], timeout_s)
         return self.stdout.readline() if is_there else None
 
@@ -332,27 +331,27 @@ class Child(OwnProcess):
 
 
 def complaint_in(errors: str) -> str:
-    """The words of the last exception in what a Python wrote, else its last line.
+    """The message of the last exception in Python's error output, else its last line.
 
-    Where Python aborts as it ends ("Fatal Python error"), an exception before that is the reason.
+    If Python aborts while it exits ("Fatal Python error"), an exception before that is the reason.
     """
     text = errors.partition("Fatal Python error")[0] if "Traceback" in errors else errors
     _, has_frames, frames = text.rpartition("Traceback (most recent call last):\n")
     lines = [line for line in frames.split("\n") if line.strip()]
     if has_frames:
         words = dropwhile(lambda line: line.startswith(" "), lines)
-        return " ".join(line.strip() for line in words)[:_LONGEST]
+        return " ".join(line.strip() for line in words)[:_MOST_CHARACTERS]
     return lines[-1] if lines else "it gave no reason"
 
 
-# Of an exception's words.
-_LONGEST = 500
-# What a Python that runs already goes by, and so must one that it starts.
+# Characters of an exception's message.
+_MOST_CHARACTERS = 500
+# Prefixes of variables that configure this Python, and must reach the one that it starts.
 _INTERPRETER = ("PYTHON", "LD_", "OPENBLAS_")
 
 
-def _environment() -> dict[str, str]:
-    """Small, with the package findable: `-P` keeps the working directory from shadowing it."""
+def _child_environment() -> dict[str, str]:
+    """The environment of a Child; PYTHONPATH has this package, as `-P` drops the working folder."""
     places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     names = (name for name in os.environ if name.startswith(_INTERPRETER))
     return own_environment(*names) | {"PYTHONPATH": os.pathsep.join(filter(None, places))}

@@ -1,4 +1,4 @@
-"""Turning signals into an orderly end."""
+"""Signal handlers that end a command in order."""
 
 from __future__ import annotations
 
@@ -14,61 +14,61 @@ from tuner.errors import Interrupted
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def end_orderly() -> None:
+def install_handlers() -> None:
     """From now on the first SIGINT, SIGTERM or SIGHUP raises Interrupted in the main thread.
 
-    Those that follow are ignored: what is started is being ended already, within seconds.  Under
-    nohup SIGHUP stays ignored.
+    Later signals are ignored, as the command is already shutting down, within seconds.  Under nohup
+    SIGHUP stays ignored.
     """
     for number in ending_signals():
         signal.signal(number, _raise)
 
 
 def ending_signals() -> tuple[signal.Signals, ...]:
-    """Those that end us: SIGHUP only where it is not ignored."""
+    """The signals that end the command: SIGHUP only if it is not ignored."""
     is_detached = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return tuple(number for number in _ENDING if number is not signal.SIGHUP or not is_detached)
 
 
-def finish_first() -> None:
-    """From now on signals are ignored, as far as they would end the command orderly: it has what it
-    was started for, and ends by itself within seconds, with all of it written."""
+def ignore_signals() -> None:
+    """From now on ignore the signals that `install_handlers` handles: the job is complete, and the
+    command ends within seconds, once its results are written."""
     for number in _ENDING:
         if signal.getsignal(number) is _raise:
             signal.signal(number, signal.SIG_IGN)
 
 
 @contextlib.contextmanager
-def unbroken() -> Iterator[None]:
-    """What is done in it is done to its end: a signal that comes meanwhile raises Interrupted
-    after it."""
-    waiting: list[int] = []
-    held: tuple[signal.Signals, ...] = ()
+def signals_deferred() -> Iterator[None]:
+    """Defer signals until the end of the block: one that arrives within it raises Interrupted
+    afterwards."""
+    arrived_numbers: list[int] = []
+    deferred: tuple[signal.Signals, ...] = ()
     if threading.current_thread() is threading.main_thread():
-        held = tuple(ending for ending in _ENDING if signal.getsignal(ending) is _raise)
-    for ending in held:
-        signal.signal(ending, lambda number, _frame: waiting.append(number))
+        deferred = tuple(number for number in _ENDING if signal.getsignal(number) is _raise)
+    for number in deferred:
+        signal.signal(number, lambda arrived, _frame: arrived_numbers.append(arrived))
     try:
         yield
     finally:
-        for ending in held:
-            signal.signal(ending, _raise)
-        if waiting:
-            _raise(waiting[0], None)
+        for number in deferred:
+            signal.signal(number, _raise)
+        if arrived_numbers:
+            _raise(arrived_numbers[0], None)
 
 
 _RECEIVED: list[Interrupted] = []
 
 
 def received() -> Interrupted | None:
-    """What the first signal raised, None before; for whoever meets an error that it may have
-    caused in a library."""
+    """The Interrupted that the first signal raised, or None.  A library may have replaced it by an
+    error of its own."""
     return _RECEIVED[0] if _RECEIVED else None
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:
-    for ending in _ENDING:
-        signal.signal(ending, signal.SIG_IGN)
+    for handled in _ENDING:
+        signal.signal(handled, signal.SIG_IGN)
     # While pydantic serializes a union it catches any exception, tries the other members and then
     # only warns (pydantic-core, serializers/type_serializers/union.rs; seen with 2.12). As an
     # error the warning ends the command all the same.

@@ -1,5 +1,5 @@
-"""What a process and its threads use, what the cores of this machine did, whoever used them, and
-what control groups allow a container or a service of both; read from the kernel."""
+"""CPU and memory use of processes, threads and the whole machine, and the limits that control
+groups set; read from the kernel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Usage:
 
 
 def usage_of(pid: int) -> Usage:
-    """What the process used so far; raises JobFailed when it is gone.
+    """CPU and peak memory of a process so far; raises JobFailed if it has ended.
 
     Peak memory is VmHWM of /proc/PID/status (proc(5)).
     """
@@ -42,8 +42,8 @@ def usage_of(pid: int) -> Usage:
 
 
 def started_at(pid: int) -> str | None:
-    """When the process started: the clock ticks since which boot (`starttime` of proc(5)); None
-    when there is no such process, or it has ended.
+    """When the process started: the boot and the clock ticks since then (`starttime` of proc(5));
+    None if there is no such process, or it has ended.
 
     With the pid it identifies a process for good: a pid may be used again, and the time of day
     changes when the clock is set.
@@ -57,9 +57,8 @@ def started_at(pid: int) -> str | None:
 
 
 def memory_kills() -> int | None:
-    """How many processes the kernel has ended for lack of memory, the machine's or a control
-    group's, since it booted; None where it does not tell (`oom_kill` in /proc/vmstat, from Linux
-    4.13)."""
+    """How many processes the OOM killer has killed since boot, for lack of memory of the machine or
+    of a control group; None before Linux 4.13 (`oom_kill` in /proc/vmstat)."""
     try:
         lines = Path("/proc/vmstat").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -78,15 +77,15 @@ def sockets_at(protocol: str, port: int) -> list[list[str]]:
 
 
 def listener_on(port: int) -> str | None:
-    """Who listens on a TCP port of this machine ("rsyslogd, pid 812"), or None when nobody does."""
+    """The process that listens on a TCP port here ("rsyslogd, pid 812"), or None."""
     for connection in psutil.net_connections(kind="tcp"):
         listens = connection.status == psutil.CONN_LISTEN
         if listens and connection.laddr and connection.laddr.port == port:
-            return _who(connection.pid)
+            return _process_name(connection.pid)
     return None
 
 
-def _who(pid: int | None) -> str:
+def _process_name(pid: int | None) -> str:
     if pid is None:
         return "a process of another user"
     try:
@@ -96,8 +95,8 @@ def _who(pid: int | None) -> str:
 
 
 def position_in(path: str, pid: int) -> int | None:
-    """How many bytes of a file a process has read; None where it has not opened it.  It may have
-    opened it twice and read it once: so does rsyslogd 8.2302."""
+    """A process' read position in a file, in bytes; None if it has not opened the file.  The
+    furthest counts: rsyslogd 8.2302 opens a file twice and reads it once."""
     try:
         files = psutil.Process(pid).open_files()
     except psutil.Error:
@@ -112,15 +111,15 @@ def memory_bytes() -> int:
 
 
 def cores() -> float:
-    """How many processors this process may use, by its affinity and the CPU quota of its container;
-    a quota can allow a part of one."""
+    """How many cores this process may use, by its affinity and the CPU quota of its container; a
+    quota can be a fraction of a core."""
     processors = len(psutil.Process().cpu_affinity())
     quota = cpu_quota(processors)
     return processors if quota is None else quota.cores
 
 
 def cpu_model() -> str:
-    """What the processors call themselves; the architecture where they have no name."""
+    """The model name of the CPU, or the architecture if it has none."""
     lines = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines()
     named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(named, platform.machine())
@@ -134,20 +133,20 @@ def describe_machine() -> str:
 
 @dataclass(frozen=True)
 class GrowingCounts:
-    """Counts that only ever grow."""
+    """A set of counters that only grow."""
 
     def since(self, before: Self) -> Self:
-        """What was added since `before`."""
+        """The increase of each counter since `before`."""
         return replace(self, **growth(vars(self), vars(before)))
 
 
 def growth(counts: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """By how much counts grew, by their names: numbers, or counts themselves; None where one of
-    both is not known, and nothing of what was not counted before."""
-    return {name: _grown(count, before[name]) for name, count in counts.items() if name in before}
+    """The increase of each counter by name; a counter can be a number or a nested set.  None if
+    either value is unknown; counters missing in `before` are left out."""
+    return {name: _delta(count, before[name]) for name, count in counts.items() if name in before}
 
 
-def _grown(count: Any, before: Any) -> Any:
+def _delta(count: Any, before: Any) -> Any:
     if count is None or before is None:
         return None
     if isinstance(count, Mapping):
@@ -155,7 +154,7 @@ def _grown(count: Any, before: Any) -> Any:
     return count.since(before) if isinstance(count, GrowingCounts) else count - before
 
 
-_WATCHED_S = 0.5
+_SAMPLE_S = 0.5
 _STAT = Path("/proc/stat")
 
 
@@ -163,10 +162,10 @@ _STAT = Path("/proc/stat")
 class CoreTime(GrowingCounts):
     """Core-seconds since the machine started, over the cores this process may run on.
 
-    `busy_s` is what all in the container used where it has a CPU quota; else it is all that anybody
-    used, and includes `stolen_s`, what a hypervisor took away.  `idle_s` is what nobody on the
-    machine used.  `io_wait_s` is the part of it while a thread that last ran on it waited for a
-    disk: an estimate of the kernel, see proc(5).
+    Under a CPU quota `busy_s` is the use of the whole container; without one it is that of all
+    processes, plus `stolen_s`, which the hypervisor took.  `idle_s` is the machine's idle time.
+    `io_wait_s` is the part of the idle time in which a thread waited for a disk: an estimate of the
+    kernel, see proc(5).
     """
 
     busy_s: float
@@ -175,43 +174,43 @@ class CoreTime(GrowingCounts):
     stolen_s: float = 0.0
 
     def taken_s(self, passed_s: float, allowed: float) -> float:
-        """How much of so many seconds of the cores that are allowed we could not have: what of a
-        quota is left counts only as far as the machine has idle cores for it."""
+        """The core-seconds, of `passed_s` seconds on `allowed` cores, that were not available to
+        us.  What is left of a quota is available only while the machine has idle cores."""
         return max(self.busy_s, passed_s * allowed - self.idle_s)
 
 
 def core_time() -> CoreTime:
-    """What the cores did so far, from /proc/stat or, under a quota, from its control group."""
+    """Core time so far, from /proc/stat or, under a quota, from the control group."""
     allowed = set(psutil.Process().cpu_affinity())
-    # Of CPUs that are offline there is no line.  A container may have lines for its own CPUs alone,
-    # with numbers of its own (lxcfs), where an affinity has those of the machine.
-    processors = list(zip(_numbers(), psutil.cpu_times(percpu=True), strict=False))
+    # Offline CPUs have no line.  A container may list only its own CPUs, renumbered (lxcfs), while
+    # the affinity has the machine's numbers.
+    processors = list(zip(_cpu_numbers(), psutil.cpu_times(percpu=True), strict=False))
     is_own = len(processors) <= len(allowed)
-    ours = [times for number, times in processors if is_own or number in allowed]
+    own_times = [times for number, times in processors if is_own or number in allowed]
     quota = cpu_quota(len(allowed))
     used_s = None if quota is None else quota.used_s()
     busy = (
         times.user + times.nice + times.system + times.irq + times.softirq + times.steal
-        for times in ours
+        for times in own_times
     )
     return CoreTime(
         busy_s=sum(busy) if used_s is None else used_s,
-        idle_s=sum(times.idle + times.iowait for times in ours),
-        io_wait_s=sum(times.iowait for times in ours),
-        stolen_s=sum(times.steal for times in ours),
+        idle_s=sum(times.idle + times.iowait for times in own_times),
+        io_wait_s=sum(times.iowait for times in own_times),
+        stolen_s=sum(times.steal for times in own_times),
     )
 
 
-def _numbers() -> list[int]:
-    """Of the CPUs that /proc/stat has lines for, in its order."""
+def _cpu_numbers() -> list[int]:
+    """The numbers of the CPUs listed in /proc/stat, in its order."""
     lines = _STAT.read_text(encoding="ascii").splitlines()
     return [int(number) for line in lines if (number := line.split(" ")[0][3:]).isdecimal()]
 
 
 def busy_share() -> float:
-    """The share of those cores that is in use, watched for half a second."""
+    """The share of our cores that is in use, sampled over half a second."""
     before, began_s = core_time(), time.monotonic()
-    time.sleep(_WATCHED_S)
+    time.sleep(_SAMPLE_S)
     passed_s = time.monotonic() - began_s
     taken_s = core_time().since(before).taken_s(passed_s, cores())
     return min(1.0, taken_s / (passed_s * cores()))
@@ -219,9 +218,9 @@ def busy_share() -> float:
 
 @dataclass(frozen=True)
 class ThreadTime(GrowingCounts):
-    """What one thread used so far: seconds on a core, and seconds ready to run without one.
+    """The time of one thread so far: seconds on a core, and seconds runnable but without a core.
 
-    The first has the kernel's resolution of 10 ms.  The second is 0 where the kernel does not say.
+    `cpu_s` has the kernel's resolution of 10 ms.  `runnable_s` is 0 if it is not counted.
     """
 
     cpu_s: float
@@ -229,19 +228,19 @@ class ThreadTime(GrowingCounts):
 
 
 Threads = Mapping[str, Mapping[int, ThreadTime]]
-"""The threads of a process by the names that they gave themselves, each by its number.
+"""The threads of a process by name, then by thread id.
 
 rsyslogd names its threads by the stage they serve (`in:imptcp`, `imptcp/w0`, `rs:main Q:Reg`,
-`rs:logs queue:R`), so their CPU time says which stage has none left.
+`rs:logs queue:R`), so their CPU time shows which stage is saturated.
 """
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
 class Load:
-    """What threads did between two looks, in cores: 1.0 is one core all the time.
+    """The load of threads between two samples, in cores: 1.0 is one core all the time.
 
-    `cpu` and `runnable` are sums over `count` threads, `busiest` is the most of any single one.
+    `cpu` and `runnable` are sums over `count` threads; `busiest` is `cpu` of the busiest one.
     """
 
     count: int
@@ -251,11 +250,11 @@ class Load:
 
 
 def thread_cpu(pid: int) -> Threads:
-    """The threads of a process, and what each used; raises JobFailed when it is gone.
+    """The threads of a process with their times; raises JobFailed if it has ended.
 
     Read from /proc/PID/task/TID/stat (name, utime, stime) and schedstat (time in the run queue),
     proc(5).  Names have at most 15 characters: the kernel cuts longer ones.  A thread that ends
-    while we look is left out.
+    during the sample is left out.
     """
     try:
         numbers = [int(entry.name) for entry in Path(f"/proc/{pid}/task").iterdir()]
@@ -272,15 +271,15 @@ def thread_cpu(pid: int) -> Threads:
 
 
 def thread_loads(before: Threads, after: Threads, passed_s: float) -> Mapping[str, Load]:
-    """What the threads alive at the second look did in the `passed_s` seconds between the two.
+    """The load of the threads alive at the second sample, over `passed_s` seconds between both.
 
-    A thread that was not there before counts from zero, and so does one whose number was another
-    thread's before.  What threads used that ended in between is lost.
+    A new thread counts from zero, also if it reuses the id of an ended one.  Threads that ended in
+    between are not counted.
     """
     loads = {}
     for name, threads in after.items():
         earlier = before.get(name, {})
-        spent = [_spent(earlier.get(number), now) for number, now in threads.items()]
+        spent = [_time_since(earlier.get(number), now) for number, now in threads.items()]
         loads[name] = Load(
             count=len(threads),
             cpu=sum(time.cpu_s for time in spent) / passed_s,
@@ -291,64 +290,64 @@ def thread_loads(before: Threads, after: Threads, passed_s: float) -> Mapping[st
 
 
 def parse_stat(text: str) -> tuple[str, float]:
-    """Name and CPU seconds out of a `stat` file."""
+    """Thread name and CPU seconds from a `stat` file."""
     name, fields = _name_and_fields(text)
     return name, (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND
 
 
 def parse_schedstat(text: str) -> float:
-    """Seconds in the run queue out of a `schedstat` file; 0 when the kernel keeps none."""
+    """Seconds in the run queue from a `schedstat` file; 0 if the kernel does not count them."""
     fields = text.split()
     return int(fields[1]) / 1e9 if len(fields) > 1 else 0.0
 
 
 def _name_and_fields(stat: str) -> tuple[str, list[str]]:
-    """The name in a `stat` file, which may itself hold spaces and parentheses, and the fields
-    behind it."""
+    """The name in a `stat` file, which can contain spaces and parentheses, and the fields after
+    it."""
     begin, end = stat.index("("), stat.rindex(")")
     return stat[begin + 1 : end], stat[end + 1 :].split()
 
 
-def _spent(before: ThreadTime | None, now: ThreadTime) -> ThreadTime:
+def _time_since(before: ThreadTime | None, now: ThreadTime) -> ThreadTime:
     if before is None or before.cpu_s > now.cpu_s or before.runnable_s > now.runnable_s:
         return now
     return now.since(before)
 
 
 def _text(path: Path) -> str:
-    """The file's text, empty when there is none (any more)."""
+    """The text of a file, empty if it does not exist or has just gone."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
 
 
-# What control groups allow: a quota of cores leaves the affinity alone, so that a machine seems to
-# have all its cores.  Version 2 has it in `cpu.max`, version 1 in `cpu.cfs_quota_us`, and memory in
-# `memory.max` and `memory.limit_in_bytes` (kernel documentation: admin-guide/cgroup-v2,
-# scheduler/sched-bwc, admin-guide/cgroup-v1/memory); the tightest of a group and those above it
-# counts.
-_HERE = Path("/")
+# Limits of control groups.  A CPU quota does not change the affinity, so the machine seems to have
+# all its cores.  Version 2 has limits in `cpu.max` and `memory.max`, version 1 in
+# `cpu.cfs_quota_us` and `memory.limit_in_bytes` (kernel documentation: admin-guide/cgroup-v2,
+# scheduler/sched-bwc, admin-guide/cgroup-v1/memory).  The tightest limit of a group and its parents
+# applies.
+_ROOT = Path("/")
 
 
 @dataclass(frozen=True)
 class CpuQuota:
-    """So many cores at most, fractions included, and the file with what was used of them."""
+    """A CPU quota: the number of cores, fractions included, and the file that counts their use."""
 
     cores: float
     usage: Path
 
     def used_s(self) -> float | None:
-        """The core-seconds that all in the group used so far; None where nobody counts them."""
+        """The core-seconds that the whole group has used; None if they are not counted."""
         try:
             return used_in(self.usage.read_text(encoding="ascii"))
         except OSError:
             return None
 
 
-def cpu_quota(processors: int, root: Path = _HERE) -> CpuQuota | None:
-    """The tightest quota on this process, of the machine whose files are under `root`; None where
-    it may use all of so many processors."""
+def cpu_quota(processors: int, root: Path = _ROOT) -> CpuQuota | None:
+    """The tightest CPU quota on this process, None if it may use all `processors`.  `root` is the
+    folder that holds the machine's file systems."""
     quotas = []
     for folder, usage in _groups("cpu", root):
         cores = cores_of(*(_text(folder / name) for name in _QUOTA_FILES))
@@ -357,9 +356,9 @@ def cpu_quota(processors: int, root: Path = _HERE) -> CpuQuota | None:
     return min(quotas, key=lambda quota: quota.cores, default=None)
 
 
-def memory_limit(root: Path = _HERE) -> int | None:
-    """The bytes of memory that this process and those that share its limit may have; None where
-    there is no limit.  Without one version 1 writes a number above any machine's memory."""
+def memory_limit(root: Path = _ROOT) -> int | None:
+    """The memory limit of this process' control group in bytes, None if there is none.  Version 1
+    writes a number above any machine's memory for no limit."""
     texts = (_text(folder / name) for folder, _ in _groups("memory", root) for name in _LIMITS)
     return min((int(text) for text in texts if text.strip().isdigit()), default=None)
 
@@ -369,8 +368,8 @@ _LIMITS = ("memory.max", "memory.limit_in_bytes")
 
 
 def cores_of(most: str, quota_us: str, period_us: str) -> float | None:
-    """How many cores the files of a group allow: `cpu.max` (`150000 100000`; `max` is no limit), or
-    quota and period (-1 is no limit), each empty where there is no such file."""
+    """How many cores a group may use, by the texts of its files, empty for a missing one: `cpu.max`
+    (`150000 100000`; `max` is no limit), or quota and period (-1 is no limit)."""
     quota, period = most.split() or (quota_us.strip(), period_us.strip())
     if not quota or not period or quota == "max" or int(quota) <= 0:
         return None
@@ -387,8 +386,8 @@ def used_in(usage: str) -> float:
 
 @dataclass(frozen=True)
 class _Mount:
-    """A hierarchy of control groups: its controllers (none: version 2), which of its groups is the
-    root of the mount, and where that is."""
+    """A mounted hierarchy of control groups: its controllers (none in version 2), the group that is
+    mounted, and the folder where."""
 
     controllers: frozenset[str]
     group: Path
@@ -396,8 +395,8 @@ class _Mount:
 
 
 def _groups(controller: str, root: Path) -> Iterator[tuple[Path, Path]]:
-    """The folder of each group that can limit what this process has of `controller`, from its own
-    up, and the file that counts what it used of the cores."""
+    """Each group that can limit `controller` for this process, from its own group up: its folder,
+    and the file that counts its CPU use."""
     mounts = list(_mounts(_text(root / "proc/self/mountinfo"), root))
     for line in _text(root / "proc/self/cgroup").splitlines():
         number, names, path = line.split(":", 2)
@@ -406,8 +405,7 @@ def _groups(controller: str, root: Path) -> Iterator[tuple[Path, Path]]:
             continue
         for mount in mounts:
             if mount.controllers >= controllers and bool(mount.controllers) == bool(controllers):
-                # Not below the root of its mount: as a process in a container sees its group that
-                # has no namespace of its own.
+                # A container without a cgroup namespace sees a path outside the mounted group.
                 is_below = Path(path).is_relative_to(mount.group)
                 below = Path(path).relative_to(mount.group) if is_below else Path()
                 for level in (below, *below.parents):
@@ -415,8 +413,8 @@ def _groups(controller: str, root: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _mounts(mountinfo: str, root: Path) -> Iterator[_Mount]:
-    """The hierarchies in /proc/self/mountinfo (proc(5)); version 1 has its controllers in the
-    options of the file system."""
+    """The hierarchies in /proc/self/mountinfo (proc(5)); version 1 lists its controllers in the
+    file system's options."""
     for line in mountinfo.splitlines():
         head, _, tail = line.partition(" - ")
         kind, _, options = tail.split(" ", 2)
@@ -426,9 +424,9 @@ def _mounts(mountinfo: str, root: Path) -> Iterator[_Mount]:
             yield _Mount(names, Path(group), root / folder.lstrip("/"))
 
 
-def _usage(mount: _Mount, mounted: list[_Mount], level: Path) -> Path:
-    """The file that counts what the group at that level used."""
+def _usage(mount: _Mount, mounts: list[_Mount], level: Path) -> Path:
+    """The file that counts the CPU use of the group at `level`."""
     if not mount.controllers:
         return mount.folder / level / "cpu.stat"
-    counting = (other.folder for other in mounted if "cpuacct" in other.controllers)
+    counting = (other.folder for other in mounts if "cpuacct" in other.controllers)
     return next(counting, mount.folder) / level / "cpuacct.usage"

@@ -148,7 +148,7 @@ def _near(plain: str, paths: tuple[str, ...]) -> list[str]:
     """Up to three paths or bare names with a similar spelling."""
     endings: dict[str, str] = {}
     for path in paths:
-        for end in reversed(Path(path).ends):
+        for end in reversed(Path(path).suffixes):
             endings.setdefault(_plain(end), end)
     return [endings[ending] for ending in difflib.get_close_matches(plain, endings, 3)]
 

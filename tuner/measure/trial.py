@@ -17,7 +17,7 @@ from tuner.errors import JobFailed, Refused, TuneError, Unreachable
 from tuner.flood.flood import Flood
 from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodProgress
-from tuner.host.process import held, wait_until
+from tuner.host.process import suspended, wait_until
 from tuner.lab.copy import FILES
 from tuner.lab.lab import Lab
 from tuner.lab.nodes import NodeRefused
@@ -186,7 +186,7 @@ def _outage(watch: Watch, lasts_s: float) -> None:
     if not lab.engine.processes:
         raise Refused("an outage needs an engine that the lab started: leave --elasticsearch out")
     until_s = time.monotonic() + lasts_s
-    with held(lab.engine.processes):
+    with suspended(lab.engine.processes):
         while (left_s := until_s - time.monotonic()) > 0:
             watch.pipe.rsyslogd.check()
             time.sleep(min(POLL_S, left_s))

@@ -88,9 +88,9 @@ TRANSPORTS: Mapping[TransportKind, TransportFacts] = {
 }
 
 LOCAL_SOURCES = frozenset({"imuxsock", "imklog", "imkmsg"})
-HASTY = LOCAL_SOURCES | {"imudp", "imdtls"}
-"""Inputs that cannot make their senders wait without a loss: datagrams and the kernel's buffer are
-overwritten, and the local programs behind imuxsock may stop the whole machine."""
+LOSSY_INPUTS = LOCAL_SOURCES | {"imudp", "imdtls"}
+"""Inputs that lose events rather than make their senders wait: datagrams and the kernel's buffer
+are overwritten, and the local programs behind imuxsock may stop the whole machine."""
 
 LOOPBACK = "127.0.0.1"
 EVERY_ADDRESS = "*"

@@ -117,12 +117,12 @@ class Output(RsyslogSection):
 
 
 @dataclass(frozen=True)
-class Around:
-    """What stands around an output, or around a queue that other threads fill, by names: the
-    outputs that `take_over` while it is suspended, and those `before` that it takes over from; the
-    outputs `beside`, which wait while it makes the thread before it wait, of which those of the
-    same thread wait `at_once`; and the inputs whose events are lost, `hasty`, once the queues
-    before it are full.
+class Neighbours:
+    """The outputs and inputs that an output, or a queue that other threads fill, affects, by name.
+
+    Outputs in `take_over` replace it while it is suspended; it replaces those in `before`.  Outputs
+    in `beside` wait while it blocks the thread before it; those in `at_once` run in that thread.
+    Inputs in `lossy` lose events once the queues before it are full.
 
     rsyslog runs the actions of an event one after the other in the thread of the queue before them
     (action.c, doSubmitToActionQ): one with action.execOnlyWhenPreviousIsSuspended looks at the
@@ -132,7 +132,7 @@ class Around:
     take_over: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
-    hasty: tuple[str, ...] = ()
+    lossy: tuple[str, ...] = ()
     at_once: tuple[str, ...] = ()
 
 

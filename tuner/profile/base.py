@@ -13,12 +13,11 @@ from tuner.engines.given_template import GivenTemplate, given_template
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
 from tuner.modules.field import DocumentField
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
-from tuner.modules.output import Around
+from tuner.modules.output import Neighbours
 from tuner.profile.documents import mapping_of, used_fields, with_own
 from tuner.profile.layers import BASE, CHANGES
 from tuner.profile.source import Position, Source, Spot, at, problem_at
 from tuner.reading import WAY_TO_READ, why
-from tuner.script.around import around
 from tuner.script.configuration import (
     Configuration,
     ConfigurationFiles,
@@ -27,6 +26,7 @@ from tuner.script.configuration import (
     configuration,
 )
 from tuner.script.in_place import Changes, edited, unheeded
+from tuner.script.neighbours import neighbours
 from tuner.script.objects import Base, base_of
 from tuner.script.quoting import unquotable_in
 from tuner.script.script import Gap
@@ -115,9 +115,9 @@ class KeptBase:
         return {str(Path(path).absolute()): text for path, text in files}
 
     @cached_property
-    def around(self) -> Mapping[str, Around]:
-        """What stands around each action and each ruleset with a queue, by its address."""
-        return around(self.changed)
+    def neighbours(self) -> Mapping[str, Neighbours]:
+        """The neighbours of each action and of each ruleset with a queue, by address."""
+        return neighbours(self.changed)
 
     def says(self, address: str, name: str) -> bool:
         """Whether a parameter is written, or a setting of the index template."""

@@ -1,5 +1,5 @@
 """The queues of a profile, each with its place and every default that rsyslog would apply; how many
-events they hold, in how much memory, and what stands around them and the outputs."""
+events they hold, in how much memory, and which outputs and inputs they affect."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from tuner.errors import KeyPath
-from tuner.modules.input import HASTY, Input, Listener
-from tuner.modules.output import Around
+from tuner.modules.input import LOSSY_INPUTS, Input, Listener
+from tuner.modules.output import Neighbours
 from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.model import Profile, Spread
 
@@ -323,9 +323,9 @@ def queue_memory(profile: Profile) -> QueueMemory | None:
     return QueueMemory(message, total, max(held, key=lambda queue: queue.copies * queue.size))
 
 
-def around_output(profile: Profile, number: int) -> Around:
-    """What stands around the output with that number: with a base by addresses of that, else by
-    names of outputs and types of inputs."""
+def output_neighbours(profile: Profile, number: int) -> Neighbours:
+    """The neighbours of output `number`: by address in the base if there is one, else by output
+    name and input type."""
     if profile.base is not None:
         return _in_base(profile, ("outputs", number))
     groups = [group for group in every_failover(profile) if number in group]
@@ -338,15 +338,15 @@ def around_output(profile: Profile, number: int) -> Around:
         for index in range(len(profile.outputs))
         if index not in {number, *behind, *ahead} and working_queue(profile, index) == thread
     ]
-    hasty = (source for source in profile.inputs if source.type in HASTY)
+    lossy = (source for source in profile.inputs if source.type in LOSSY_INPUTS)
     names = _names(profile, beside)
     # Those that stand in for one with a queue are run by its workers.
     is_apart = any(not profile.outputs[group[0]].is_direct for group in groups)
-    return Around(
+    return Neighbours(
         _names(profile, behind),
         _names(profile, before),
         names,
-        tuple(source.type for source in hasty if _queue_before(profile, source.stream) == thread),
+        tuple(source.type for source in lossy if _queue_before(profile, source.stream) == thread),
         at_once=() if is_apart else names,
     )
 
@@ -355,11 +355,11 @@ def _names(profile: Profile, numbers: Iterable[int]) -> tuple[str, ...]:
     return tuple(profile.outputs[number].name for number in numbers)
 
 
-def around_queue(profile: Profile, queue: PlacedQueue) -> Around:
-    """What stands around what feeds a queue: of an output's, what stands around that."""
+def queue_neighbours(profile: Profile, queue: PlacedQueue) -> Neighbours:
+    """The neighbours of a queue; for the queue of an output, those of the output."""
     if queue.place is Place.ACTION:
-        return around_output(profile, int(queue.path[1]))
-    return Around() if profile.base is None else _in_base(profile, queue.path[:2])
+        return output_neighbours(profile, int(queue.path[1]))
+    return Neighbours() if profile.base is None else _in_base(profile, queue.path[:2])
 
 
 def in_flight(profile: Profile, number: int) -> int:
@@ -369,8 +369,8 @@ def in_flight(profile: Profile, number: int) -> int:
     return working.copies * working.workers * working.batch
 
 
-def _in_base(profile: Profile, path: KeyPath) -> Around:
+def _in_base(profile: Profile, path: KeyPath) -> Neighbours:
     if profile.base is None or not profile.base.is_read:
-        return Around()
+        return Neighbours()
     base = profile.base.kept
-    return base.around.get(base.view.sections.get(path, ""), Around())
+    return base.neighbours.get(base.view.sections.get(path, ""), Neighbours())

@@ -1,4 +1,4 @@
-"""A profile as the files that go to rsyslog and to the engine; pure, and the same every time."""
+"""Renders a profile to the files of rsyslog and of the engine; pure and deterministic."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ NODE = {
     Engine.ELASTICSEARCH: "elasticsearch.yml",
     Engine.OPENSEARCH: "opensearch.yml",
 }
-# Below it a folder for each host, where a profile is rendered for several.
+# The folder with a subfolder for each host, if a profile is rendered for several hosts.
 HOSTS = "hosts/"
-# Files that some profiles have and others have not.
+# Files that only some profiles have.
 OPTIONAL = (
     RSYSLOG, HEAP, *NODE.values(), INDEX_TEMPLATE, FIRST_INDEX, LIFECYCLE, *COMPONENTS.values()
 )  # fmt: skip
@@ -52,7 +52,7 @@ HEADER = "Rendered by rsyslog-tune"
 
 
 class Artefact(NamedTuple):
-    """One file to write, by its path inside the output folder; private ones are for their owner."""
+    """One file to write, with its path inside the output folder; a private one is for its owner."""
 
     path: str
     text: str
@@ -60,7 +60,7 @@ class Artefact(NamedTuple):
 
 
 def mark_of(path: str) -> str | None:
-    """What tells that a file is ours; JSON has no comments, and live settings no place for it."""
+    """The text that marks a file as ours; None for live settings, which have no place for it."""
     if path.endswith(LIVE_SETTINGS):
         return None
     return OURS if path.endswith(".json") else HEADER
@@ -69,14 +69,14 @@ def mark_of(path: str) -> str | None:
 def render(
     profile: Profile, templates: Templates | None = None, form: Form = WHOLE
 ) -> tuple[Artefact, ...]:
-    """Every file of a profile, sorted by path; raises BadTemplate when a site's template is wrong.
+    """Every file of a profile, sorted by path; raises BadTemplate if a site's template is wrong.
 
-    Without `templates` the shipped ones write them.
+    Without `templates` the shipped ones are used.
     """
     if profile.base is not None:
         template = profile.base.kept.template
-        given = () if template is None else (Artefact(basename(template.file), template.text),)
-        whole = (*base_files(profile.base.kept).values(), *given)
+        own = () if template is None else (Artefact(basename(template.file), template.text),)
+        whole = (*base_files(profile.base.kept).values(), *own)
         return tuple(sorted(whole, key=lambda file: file.path))
     writer = templates or shipped_templates()
     files = (configuration(profile, writer, form), *engine_artefacts(profile, writer))
@@ -84,24 +84,24 @@ def render(
 
 
 def base_files(kept: KeptBase) -> dict[str, Artefact]:
-    """The files of a base with its changes by their paths here, the first one first; as artefacts
-    they lie below the folder of the first, those that lie elsewhere by their whole path."""
-    made: dict[str, Artefact] = {}
-    home = PurePosixPath(abspath(kept.on_its_host(next(iter(kept.changed.files))))).parent
+    """The files of a base, with its changes applied, by their paths here, the main file first.  An
+    artefact's path is relative to the main file's folder, or a whole path outside of it."""
+    artefacts: dict[str, Artefact] = {}
+    main_folder = PurePosixPath(abspath(kept.on_its_host(next(iter(kept.changed.files))))).parent
     for path, file in kept.changed.files.items():
-        # Without `..`, which would lead out of the folder that they are written to.
+        # abspath removes `..`, which would lead out of the output folder.
         whole = PurePosixPath(abspath(kept.on_its_host(path)))
-        below = whole.relative_to(home) if whole.is_relative_to(home) else whole
-        made[path] = Artefact(
+        below = whole.relative_to(main_folder) if whole.is_relative_to(main_folder) else whole
+        artefacts[path] = Artefact(
             str(below).lstrip("/"), file.text, private=hidden(file.text) != file.text
         )
-    return made
+    return artefacts
 
 
 def base_places(base: BaseFiles, live: str) -> dict[str, str]:
-    """Where the files of a base belong on a host, by their paths here: a base that is named by its
-    whole path, or is a copy below a root, says it; else the first one is `live`, and those beside
-    it go beside that."""
+    """The paths on a host of a base's files, by their paths here.  A base with an absolute path, or
+    copied below a root, determines them; else the main file goes to `live`, and the files of its
+    folder beside that."""
     kept = base.kept
     if base.place is not None:
         return {path: kept.on_its_host(path) for path in kept.changed.files}
@@ -116,8 +116,8 @@ def base_places(base: BaseFiles, live: str) -> dict[str, str]:
 
 
 def engine_artefacts(profile: Profile, templates: Templates | None = None) -> tuple[Artefact, ...]:
-    """The files that the engine and its nodes get, none where a base has objects of its own there;
-    those of rsyslogd's hosts are others."""
+    """The files for the engine and its nodes, not those for rsyslogd; none for a base, whose engine
+    keeps its own objects."""
     if profile.base is not None:
         return ()
     writer, files = templates or shipped_templates(), list[Artefact]()
@@ -132,7 +132,7 @@ def engine_artefacts(profile: Profile, templates: Templates | None = None) -> tu
 def configuration(
     profile: Profile, templates: Templates | None = None, form: Form = WHOLE
 ) -> Artefact:
-    """The file of rsyslogd, and no other.  Raises Refused for a base, which has its own."""
+    """The configuration file of rsyslogd alone.  Raises Refused for a base, which has its own."""
     return _marked(
         Artefact(
             fragment_path(profile) if form.is_fragment else RSYSLOG,
@@ -166,12 +166,12 @@ def rsyslog_conf(profile: Profile, templates: Templates | None = None, form: For
 
 
 def fragment_path(profile: Profile) -> str:
-    """Where a fragment stands in the rendered tree."""
+    """The path of a fragment in the rendered tree."""
     return f"rsyslog.d/{profile.name}.conf"
 
 
 def node_files(profile: Profile) -> tuple[str, ...]:
-    """The paths of what only a restart of a node applies."""
+    """The paths of the files that take effect only when a node restarts."""
     files = (NODE[profile.release.engine],) if profile.node.settings else ()
     return (*files, HEAP) if "heap" in profile.node.model_fields_set else files
 
@@ -179,7 +179,7 @@ def node_files(profile: Profile) -> tuple[str, ...]:
 def _engine_files(
     profile: Profile, output: OmelasticsearchOutput, templates: Templates
 ) -> Iterator[tuple[str, Json]]:
-    """What the engine is told of the indices of one output."""
+    """The files for the indices of one output, as pairs of path and JSON."""
     yield LIVE_SETTINGS, live_settings(output, templates)
     whole, parts = rendered_templates(profile, output, templates)
     yield INDEX_TEMPLATE, whole
@@ -192,7 +192,7 @@ def _engine_files(
 
 
 def _node_files(profile: Profile, templates: Templates) -> Iterator[Artefact]:
-    node, settings, heap = _plain(profile).get("node"), profile.node.settings, profile.node.heap
+    node, settings, heap = _changed(profile).get("node"), profile.node.settings, profile.node.heap
     for path in node_files(profile):
         name = "heap.options.j2" if path == HEAP else f"{path}.j2"
         own_templates = templates.site_files(name)
@@ -201,36 +201,36 @@ def _node_files(profile: Profile, templates: Templates) -> Iterator[Artefact]:
         yield Artefact(path, templates.fill(name, **values))
 
 
-def _plain(profile: Profile) -> Json:
-    """What differs from the defaults, so that a key that comes to the tool changes no hash."""
+def _changed(profile: Profile) -> Json:
+    """The profile without default values, so that a new key of the tool changes no hash."""
     return profile.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
-def _digest(profile: Profile, own: list[tuple[str, str]]) -> str:
-    """The hash of what reaches rsyslog.conf, so that a new index setting does not change it; a
-    site's `own` templates reach it too."""
-    plain = _plain(profile)
-    sections = [plain.get(key) for key in ("name", "inputs", "main_queue")]
+def _digest(profile: Profile, site: list[tuple[str, str]]) -> str:
+    """The hash of everything that affects rsyslog.conf: sections of the profile, without index
+    settings, and the `site` templates and snippets."""
+    fields = _changed(profile)
+    sections = [fields.get(key) for key in ("name", "inputs", "main_queue")]
     optional = (
         "parse", "global", "parser", "lanes", "streams", "snippets", "impstats", "steps",
         "lookup_tables", "ratelimits",
     )  # fmt: skip
-    sections += [plain[key] for key in optional if plain.get(key)]
-    outputs = [_shipped(output) for output in profile.outputs]
-    return fingerprint([profile.release.rsyslog, *sections, outputs, *own])
+    sections += [fields[key] for key in optional if fields.get(key)]
+    outputs = [_output_part(output) for output in profile.outputs]
+    return fingerprint([profile.release.rsyslog, *sections, outputs, *site])
 
 
-def _shipped(output: Output) -> Json:
-    """What of an output reaches rsyslog.conf."""
-    plain = output.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"index"})
+def _output_part(output: Output) -> Json:
+    """The part of an output that affects rsyslog.conf."""
+    fields = output.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"index"})
     if isinstance(output, OmelasticsearchOutput):
-        plain["index"] = _addressed(output.index)
-    return plain
+        fields["index"] = _index_part(output.index)
+    return fields
 
 
-def _addressed(index: Index) -> list[object]:
-    """What of an index reaches rsyslog.conf."""
+def _index_part(index: Index) -> list[object]:
+    """The part of an index that affects rsyslog.conf."""
     kind = index.rotate.value if index.data_stream is None else "data_stream"
-    spelled = {"separator", "clock", "date_in_utc", "by"}
-    name = index.model_dump(mode="json", by_alias=True, exclude_defaults=True, include=spelled)
+    name_keys = {"separator", "clock", "date_in_utc", "by"}
+    name = index.model_dump(mode="json", by_alias=True, exclude_defaults=True, include=name_keys)
     return [index.target, kind, *([name] if name else [])]

@@ -1,17 +1,16 @@
-"""The document of one event: texts, and the properties of the event between them.
+"""The document of one event, as a list of constant texts and properties of the event.
 
-Where a field is a piece of a text, POSIX extended expressions find it, as glibc's regexec reads
-them.  A text that they do not match never reaches a document: nomatchMode BLANK, where the default
-writes **NO MATCH**, and so would field.number write **FIELD NOT FOUND**.
+A field that is a part of a text is extracted by a POSIX extended regular expression (glibc's
+regexec).  nomatchMode BLANK keeps the text out of the document if it does not match; the default
+would write **NO MATCH**, and field.number **FIELD NOT FOUND**.
 
-Every property is escaped by format="json", the cheapest complete way (F6); what enters unquoted is
-checked.  Fields that the profile names win over members of JSON that is merged into the document.
+Every property is escaped by format="json", the cheapest complete way (F6); values that are written
+unquoted are checked.  Fields of the profile win over members of merged JSON.
 
-A text that no single property can write, a ruleset works out before, and keeps it in a variable: a
-step is a `set` of a variable under `$.documents!OUTPUT`, or `$.steps` where a step of a stream
-needs it, to what a template writes.  Strings of an event are copied unchanged with it, where
-rsyslog's copies of JSON spoil numbers: jsonDeepCopy makes 1e+22.0 of 1e22, which is no JSON
-(8.2302).
+If no single property can write a text, the ruleset computes it first.  Such a step is a `set` of a
+variable to the output of a template; the variable is below `$.documents!OUTPUT`, or below `$.steps`
+for a step of a stream.  A template copies an event's strings unchanged, while rsyslog's own copies
+of JSON spoil numbers: jsonDeepCopy turns 1e22 into 1e+22.0, which is not JSON (8.2302).
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from tuner.script.quoting import Emitted
 
 METADATA = "$!metadata"
 KEPT_METADATA = "$.documents!metadata"
-"""What imfile says of the file, kept before the event's own JSON is read into its place."""
-# What JSON and the mapping both take: 18 digits fit a long, these sizes a double.
-# rsyslog's dataType="number" alone writes what comes, such as abc or 007 (seen on 8.2302).
+"""Where imfile's metadata is saved before the event's own JSON overwrites it."""
+# Values that are valid JSON and fit the mapping: 18 digits fit a long, these sizes a double.
+# rsyslog's dataType="number" checks nothing: it writes abc or 007 as well (seen on 8.2302).
 CHECKED = {
     FieldType.INTEGER: r"-?(0|[1-9][0-9]{0,17})",
     FieldType.FLOAT: r"-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,2})?",
     FieldType.BOOLEAN: r"true|false",
 }
 _DIGITS = frozenset({"syslogfacility", "syslogseverity", "pri", "protocol-version"})
-# What rsyslog writes itself, which no sender can fill with half a character.
+# Properties that rsyslog sets itself, so no sender can put a partial character into them.
 _ASCII = _DIGITS | {
     "fromhost-ip", "fromhost-port", "syslogfacility-text", "syslogseverity-text", "pri-text",
     "uuid", "parsesuccess", "timereported", "timegenerated",
@@ -47,10 +46,10 @@ _ASCII = _DIGITS | {
 
 
 class Property(NamedTuple):
-    """A property of the event: all of it, the characters from `first` to `last`, or what a group
-    of an expression finds.
+    """A property of the event: the whole value, its characters `first` to `last`, or a group of a
+    regular expression.
 
-    With `member` it writes the whole member of that name; `data_type` and `on_empty` say how.
+    With `member` it writes a JSON member of that name, as `data_type` and `on_empty` say.
     """
 
     name: str
@@ -72,14 +71,16 @@ class Property(NamedTuple):
 
 Piece = str | Property
 
-EVERYTHING_FOUND = Property("$!all-json-plain")
-"""All that parsing found; {} where it found nothing."""
+PARSED_JSON = Property("$!all-json-plain")
+"""The event's JSON, as parsing left it; {} if there is none."""
 
 
 class TextStep(NamedTuple):
-    """What a template writes; with `mends` without half a character at its ends, with `joins` with
-    a comma before it where it is not empty, with a `table` what that has for it, with a `fallback`
-    that instead of nothing."""
+    """Sets a variable to the output of a template.
+
+    `mends` removes partial characters at its ends; `joins` puts a comma before it unless it is
+    empty; `table` looks it up; `fallback` replaces an empty text.
+    """
 
     variable: str
     template: str
@@ -92,8 +93,8 @@ class TextStep(NamedTuple):
 
 
 class JsonStep(NamedTuple):
-    """What stands at a path as JSON: a text in quotes, anything else as it is.  `prefix` comes
-    before it, and nothing at all is written of what is empty; without a prefix that is null."""
+    """The value at a JSON path, as JSON: a string in quotes, any other type unchanged.  It follows
+    `prefix`, which an empty value leaves out too; without a prefix an empty value is null."""
 
     variable: str
     template: str
@@ -103,8 +104,8 @@ class JsonStep(NamedTuple):
 
 
 class MergeStep(NamedTuple):
-    """All that parsing found but the members `left_out`, as the end of an object that has members
-    already."""
+    """The event's JSON without the members `left_out`, written as the end of an object that has
+    members already."""
 
     variable: str
     template: str
@@ -113,12 +114,12 @@ class MergeStep(NamedTuple):
 
     @property
     def tree(self) -> str:
-        """The variable of what is left."""
+        """The variable with the remaining JSON."""
         return f"{self.variable}!tree"
 
     @property
     def text(self) -> str:
-        """The variable of what is written."""
+        """The variable with the text to write."""
         return f"{self.variable}!text"
 
 
@@ -127,17 +128,17 @@ Step = TextStep | JsonStep | MergeStep
 
 @dataclass
 class Steps:
-    """Gathers the steps of one output or stream: `root` begins its variables, `stem` the names of
-    its templates."""
+    """Collects the steps of one output or stream: variables start with `root`, template names with
+    `stem`."""
 
     root: str
     stem: str
-    _taken: list[Step] = field(default_factory=list)
+    _all: list[Step] = field(default_factory=list)
 
     @property
-    def taken(self) -> tuple[Step, ...]:
+    def all(self) -> tuple[Step, ...]:
         """The steps in their order."""
-        return tuple(self._taken)
+        return tuple(self._all)
 
     def text(
         self,
@@ -148,35 +149,36 @@ class Steps:
         variable: str | None = None,
         table: str | None = None,
     ) -> Property:
-        """What writes the text of these pieces; a `variable` of its own keeps it."""
+        """Add a step that sets `variable`, by default a new one; the property that writes it."""
         next_variable, template = self._names()
         step_variable = variable or next_variable
-        self._taken.append(TextStep(step_variable, template, pieces, mends, joins, fallback, table))
+        self._all.append(TextStep(step_variable, template, pieces, mends, joins, fallback, table))
         return Property(step_variable)
 
     def json(self, field: DocumentField, prefix: str | None = None) -> Property:
-        """What writes the JSON that a field passes on."""
+        """The property that writes a field's JSON, with a step if one is needed."""
         if field.json_path == EVERYTHING:
-            return EVERYTHING_FOUND
+            return PARSED_JSON
         variable, template = self._names()
-        self._taken.append(JsonStep(variable, template, json_name(str(field.json_path)), prefix))
+        self._all.append(JsonStep(variable, template, json_name(str(field.json_path)), prefix))
         return Property(f"{variable}!text")
 
     def merged(self, names: list[str]) -> Property:
-        """What writes the rest of an object, its brace included, of which fields have `names`.
+        """Add a step for the event's JSON without `names`; the property that writes it, with the
+        closing brace.
 
-        A name with dots is the same to the engine as the path of objects that it spells.
+        To the engine a name with dots equals the path of nested objects.
         """
         variable, template = self._names()
         parts = [name.split(".") for name in names]
         starts = (".".join(part[:end]) for part in parts for end in range(1, len(part) + 1))
         step = MergeStep(variable, template, tuple(dict.fromkeys(starts)))
-        self._taken.append(step)
+        self._all.append(step)
         return Property(step.text)
 
     def _names(self) -> tuple[str, str]:
-        """A variable and a template that nothing else has: no other template's name has a dot."""
-        number = len(self._taken) + 1
+        """A unique variable and template name: no other template's name has a dot."""
+        number = len(self._all) + 1
         return f"{self.root}!{number}", f"{self.stem}.{number}"
 
 
@@ -191,31 +193,30 @@ def document(
 ) -> tuple[Piece, ...]:
     """A document of these fields, with `end` after it."""
     named = tuple(field for field in fields if not merges(field))
-    members = list(_Members(parse, steps).of(_tree(named)))
+    members = list(_Members(parse, steps).members_of(_tree(named)))
     if named == fields:
         pieces: list[Piece] = ["{", *members, "}", end]
     elif not named:
-        pieces = [EVERYTHING_FOUND, end]
+        pieces = [PARSED_JSON, end]
     else:
         pieces = ["{", *members, steps.merged([field.name for field in named]), end]
-    return tuple(_joined(pieces))
+    return tuple(_merged(pieces))
 
 
 def line(output: Lines, parse: Parse | None, end: str) -> tuple[Piece, ...]:
-    """The line of an output's texts with `end` after it; nothing where it has none."""
+    """The line of an output with `end` after it; empty if the output has no line."""
     if output.line is None:
         return ()
     keeps = output.control_characters == "keep"
     controls = None if keeps else output.control_characters
-    texts = (piece for part in output.line for piece in _plain(part, parse, controls))
-    return tuple(_joined([*texts, end]))
+    texts = (piece for part in output.line for piece in _text_pieces(part, parse, controls))
+    return tuple(_merged([*texts, end]))
 
 
-def labelled(
+def loki_stream(
     labels: tuple[Piece, ...], parts: tuple[TextSource, ...], parse: Parse | None, steps: Steps
 ) -> tuple[Piece, ...]:
-    """An event as a stream of Loki's with one line: these labels, its time in nanoseconds, these
-    texts."""
+    """An event as a Loki stream with one line: its labels, its time in nanoseconds and its text."""
     seconds, fraction = (
         Property("timegenerated", date_format=part) for part in ("unixtimestamp", "subseconds")
     )
@@ -224,16 +225,16 @@ def labelled(
         if part.constant is not None:
             pieces.append(json.dumps(str(part.constant))[1:-1])
         else:
-            texts = texts_in_whole(part, parse, steps)
+            texts = mended_texts(part, parse, steps)
             pieces += [text._replace(format="json") for text in texts]
-    return tuple(_joined([*pieces, '"]]}']))
+    return tuple(_merged([*pieces, '"]]}']))
 
 
-def _plain(part: TextSource, parse: Parse | None, controls: str | None) -> Iterator[Piece]:
+def _text_pieces(part: TextSource, parse: Parse | None, controls: str | None) -> Iterator[Piece]:
     if part.constant is not None:
         yield str(part.constant)
     elif part.json_path == EVERYTHING:
-        yield EVERYTHING_FOUND
+        yield PARSED_JSON
     else:
         yield from (text._replace(controls=controls) for text in texts_of(part, parse))
 
@@ -255,35 +256,35 @@ def _tree(fields: tuple[DocumentField, ...]) -> _Tree:
 
 @dataclass(frozen=True)
 class _Members:
-    """Writes the members of objects, and gathers the steps that they need."""
+    """Writes the members of JSON objects, and adds the steps that they need."""
 
     parse: Parse | None
     steps: Steps
 
-    def of(self, tree: _Tree) -> Iterator[Piece]:
-        """All members; those that may be left out come last and bring their comma."""
-        often = {
+    def members_of(self, tree: _Tree) -> Iterator[Piece]:
+        """All members of an object; optional ones come last, each with its own comma."""
+        optional = {
             key: value
             for key, value in tree.items()
             if isinstance(value, DocumentField) and value.on_empty == "skip"
         }
-        for number, key in enumerate(key for key in tree if key not in often):
+        for number, key in enumerate(key for key in tree if key not in optional):
             if number:
                 yield ","
             value = tree[key]
             if isinstance(value, dict):
                 yield f"{json.dumps(key)}:{{"
-                yield from self.of(value)
+                yield from self.members_of(value)
                 yield "}"
             else:
                 yield from self._member(key, value)
-        for key, value in often.items():
-            yield self._left_out(key, value)
+        for key, value in optional.items():
+            yield self._optional(key, value)
 
     def _member(self, key: str, field: DocumentField) -> Iterator[Piece]:
-        """One value under its key; one that can be null brings the key itself."""
+        """One member.  A value that can be null is one property that writes its key too."""
         if not is_json(field) and (_is_checked(field) or field.on_empty == "null"):
-            yield self._whole(key, field, "null")
+            yield self._member_property(key, field, "null")
             return
         yield json.dumps(key) + ":"
         if field.constant is not None:
@@ -299,31 +300,31 @@ class _Members:
             yield from (text._replace(format=escaped) for text in self._texts(field))
             yield '"'
 
-    def _whole(self, key: str, field: DocumentField, on_empty: str) -> Property:
-        """The whole member, or what stands for one without a value."""
+    def _member_property(self, key: str, field: DocumentField, on_empty: str) -> Property:
+        """A property that writes the whole member, for an empty value as `on_empty` says."""
         kind = "number" if field.type in CHECKED else "string"
         texts = (self._value(field),) if _is_checked(field) else self._texts(field)
         property_ = texts[0] if len(texts) == 1 else self.steps.text(texts)
         return property_._replace(member=key, data_type=kind, on_empty=on_empty)
 
-    def _left_out(self, key: str, field: DocumentField) -> Property:
-        """A comma and the member, or nothing."""
+    def _optional(self, key: str, field: DocumentField) -> Property:
+        """An optional member: a comma and the member, or nothing."""
         if is_json(field):
             return self.steps.json(field, f",{json.dumps(key)}:")
-        return self.steps.text((self._whole(key, field, "skip"),), joins=True)
+        return self.steps.text((self._member_property(key, field, "skip"),), joins=True)
 
     def _value(self, field: DocumentField) -> Property:
-        """A text that is checked; one that options make is checked as what they make of it."""
+        """The checked text of a field; options that change the text apply before the check."""
         if not is_changed(field):
             return checked(field, self.parse)
         return checked(field, self.parse, self.steps.text(texts_of(field, self.parse)).name)
 
     def _texts(self, field: DocumentField) -> tuple[Property, ...]:
-        return texts_in_whole(field, self.parse, self.steps)
+        return mended_texts(field, self.parse, self.steps)
 
 
-def texts_in_whole(source: TextSource, parse: Parse | None, steps: Steps) -> tuple[Property, ...]:
-    """The properties that write a text; one that may be cut inside of a character is mended."""
+def mended_texts(source: TextSource, parse: Parse | None, steps: Steps) -> tuple[Property, ...]:
+    """The properties that write a text; partial characters at its ends are removed."""
     texts = texts_of(source, parse)
     is_cut = source.position is not None or source.regex is not None
     if is_cut and source.property not in _ASCII:
@@ -332,15 +333,15 @@ def texts_in_whole(source: TextSource, parse: Parse | None, steps: Steps) -> tup
 
 
 def _is_checked(field: DocumentField) -> bool:
-    """Whether the field enters JSON unquoted although its text could be anything."""
+    """Whether a field is written unquoted although a sender can choose its text."""
     if field.constant is not None or field.type not in CHECKED:
         return False
     is_number = field.property in _DIGITS or field.date_format == "unixtimestamp"
     return not (is_number and field.type is FieldType.INTEGER and not is_changed(field))
 
 
-def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """One text for each stretch between two properties."""
+def _merged(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces, with adjacent texts merged into one."""
     text = ""
     for piece in pieces:
         if isinstance(piece, str):
@@ -354,9 +355,10 @@ def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
         yield text
 
 
-class _Place(NamedTuple):
-    """A piece of a property: the expression before it with its number of groups, the one after
-    it, the expression of a text with the groups that may hold it, and of an optional quote."""
+class _Pattern(NamedTuple):
+    """Where a text stands in a property, as regular expressions: that `before` it, with its number
+    of `groups`; that `after` it; that of the `text`, with the groups that can hold it; and that of
+    an optional `quote`."""
 
     property: str
     before: str
@@ -368,40 +370,40 @@ class _Place(NamedTuple):
 
 
 def texts_of(field: TextSource, parse: Parse | None) -> tuple[Property, ...]:
-    """What writes the text of a field: of several properties one at most writes."""
-    place = _place(field, parse)
+    """The properties that write the text of a field; at most one of them is not empty."""
+    pattern = _pattern(field, parse)
     options = Property(
-        place.property,
+        pattern.property,
         case=field.case,
         first=None if field.position is None else field.position.first,
         last=None if field.position is None else field.position.to,
         date_format=(field.date_format or "rfc3339") if field.property in TIMES else None,
     )
     if field.split is not None:
-        expression, group = _piece(field.split.delimiter, field.split.number)
+        expression, group = _delimited(field.split.delimiter, field.split.number)
         return (options._replace(expression=expression, group=group),)
     if field.regex is not None:
         expression, group = field.regex.expression, field.regex.submatch
         nomatch = field.regex.nomatch
         return (options._replace(expression=expression, group=group, nomatch=nomatch),)
-    expression = f"{place.before}{place.text}{place.after}"
+    expression = f"{pattern.before}{pattern.text}{pattern.after}"
     return tuple(
-        options._replace(expression=expression, group=place.groups + group)
-        for group in place.text_groups
+        options._replace(expression=expression, group=pattern.groups + group)
+        for group in pattern.text_groups
     ) or (options,)
 
 
 def checked(field: DocumentField, parse: Parse | None, variable: str | None = None) -> Property:
-    """The text of a field, or of a `variable`, where it is a value of the field's type, which JSON
-    takes unquoted."""
-    place = _place(field, parse) if variable is None else _whole(variable)
-    value = f"{place.quote}({CHECKED[field.type]}){place.quote}"
-    expression = f"{place.before}{value}{place.after}"
-    return Property(place.property, expression=expression, group=place.groups + 1)
+    """The property that writes a field's text, or a `variable`, only if it is a valid JSON value of
+    the field's type."""
+    pattern = _pattern(field, parse) if variable is None else _whole_property(variable)
+    value = f"{pattern.quote}({CHECKED[field.type]}){pattern.quote}"
+    expression = f"{pattern.before}{value}{pattern.after}"
+    return Property(pattern.property, expression=expression, group=pattern.groups + 1)
 
 
-def _piece(delimiter: str, number: int) -> tuple[str, int]:
-    """The expression, and the group of it, for a text between two delimiters."""
+def _delimited(delimiter: str, number: int) -> tuple[str, int]:
+    """The expression for the text between two delimiters, and the group that holds it."""
     end = r"\^" if delimiter == "^" else f"[{delimiter}]"
     piece = f"([^{delimiter}]*)"
     if number == 1:
@@ -409,48 +411,48 @@ def _piece(delimiter: str, number: int) -> tuple[str, int]:
     return f"^([^{delimiter}]*{end}){{{number - 1}}}{piece}", 2
 
 
-def _place(field: TextSource, parse: Parse | None) -> _Place:
+def _pattern(field: TextSource, parse: Parse | None) -> _Pattern:
     if field.column is not None and isinstance(parse, CsvParse):
         return _csv(parse, parse.columns.index(field.column))
     if field.key is not None and isinstance(parse, KvParse):
         return _kv(parse, field.key)
     if field.json_path is not None:
-        return _Place(json_name(field.json_path), "^", 0, "$")
+        return _Pattern(json_name(field.json_path), "^", 0, "$")
     if field.variable is not None:
-        return _Place(variable_name(field.variable), "^", 0, "$")
-    return _whole(str(field.property).replace(METADATA, KEPT_METADATA))
+        return _Pattern(variable_name(field.variable), "^", 0, "$")
+    return _whole_property(str(field.property).replace(METADATA, KEPT_METADATA))
 
 
-def _whole(name: str) -> _Place:
-    return _Place(name, "^ *", 0, " *$")
+def _whole_property(name: str) -> _Pattern:
+    return _Pattern(name, "^ *", 0, " *$")
 
 
 def json_name(path: str) -> str:
-    """What rsyslog calls a path into the event's JSON."""
+    """The rsyslog name of a path into the event's JSON."""
     return f"$!{path.replace('.', '!')}"
 
 
 def variable_name(path: str) -> str:
-    """What rsyslog calls a variable of the event beside its JSON."""
+    """The rsyslog name of a local variable (`$.`)."""
     return f"$.{path.replace('.', '!')}"
 
 
-def _csv(parse: CsvParse, passed: int) -> _Place:
-    """A cell after `passed` others; rsyslog's msg starts with the blank after an RFC 3164 tag."""
+def _csv(parse: CsvParse, skipped: int) -> _Pattern:
+    """The CSV cell after `skipped` others; msg starts with the space after an RFC 3164 tag."""
     end = f"[{parse.delimiter}]"
     if not parse.quoted:
         cell = f"[^{parse.delimiter}]*"
-        before = f"^ ?({cell}{end}){{{passed}}}"
-        return _Place("msg", before, 1, f"({end}|$)", f"({cell})", (1,))
+        before = f"^ ?({cell}{end}){{{skipped}}}"
+        return _Pattern("msg", before, 1, f"({end}|$)", f"({cell})", (1,))
     bare = f'([^"{parse.delimiter}][^{parse.delimiter}]*)?'
-    before = f'^ ?(("([^"]|"")*"|{bare}){end}){{{passed}}}'
+    before = f'^ ?(("([^"]|"")*"|{bare}){end}){{{skipped}}}'
     text = f'("(([^"]|"")*)"|{bare})'
-    return _Place("msg", before, 4, f"({end}|$)", text, (2, 4), '"?')
+    return _Pattern("msg", before, 4, f"({end}|$)", text, (2, 4), '"?')
 
 
-def _kv(parse: KvParse, key: str) -> _Place:
-    """The value of `key` where it stands outside of quotes, so that no value can pose as a key."""
+def _kv(parse: KvParse, key: str) -> _Pattern:
+    """The value of `key` outside of quotes, so that a quoted value cannot pose as a key."""
     end = f"[{parse.separator}]"
     before = f'^(([^"]|"[^"]*")*{end})? *{key.replace(".", "[.]")}{parse.assignment}'
     text = f'("([^"]*)"|([^"{parse.separator}][^{parse.separator}]*)?)'
-    return _Place("msg", before, 2, f"({end}|$)", text, (2, 3), '"?')
+    return _Pattern("msg", before, 2, f"({end}|$)", text, (2, 3), '"?')

@@ -8,7 +8,7 @@ from tuner.engines.given_template import GivenTemplate
 from tuner.engines.index import Index, MappingStyle, Rotate
 from tuner.engines.index_settings import IndexSettings
 from tuner.engines.release import Engine
-from tuner.engines.settings import COLUMNAR, TIMED, Update
+from tuner.engines.settings import COLUMNAR, TIMESTAMPED, Update
 from tuner.modules.field import DocumentField
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of, mapping_of
@@ -159,7 +159,7 @@ def _mappings(profile: Profile, output: OmelasticsearchOutput) -> Json | None:
         case MappingStyle.EXPLICIT:
             fields = _fields_into(profile, output.index)
             mode = output.index.settings.mode
-            has_timestamp = output.index.data_stream is not None or mode in TIMED
+            has_timestamp = output.index.data_stream is not None or mode in TIMESTAMPED
             return mapping_of(fields, has_timestamp, mode in COLUMNAR)
         case MappingStyle.NONE:
             return {"_source": {"enabled": False}, "dynamic": False}

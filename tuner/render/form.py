@@ -1,4 +1,4 @@
-"""How a configuration is written: whole or as a fragment, and with which files of the user's."""
+"""The form of a configuration: whole or as a fragment, and the user's snippets that it includes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tuner.script.quoting import Emitted, authored
 
 
 class Format(Enum):
-    """Whom the rendered files are for."""
+    """The configuration management tool that the rendered files are for."""
 
     PLAIN = "plain"
     ANSIBLE = "ansible"
@@ -21,8 +21,8 @@ class Format(Enum):
 
 @dataclass(frozen=True)
 class Form:
-    """How a configuration is written: with the texts of its snippets by their paths; whole, or as a
-    fragment beside a host's own configuration, which has `loaded` those modules."""
+    """The form of a configuration: the texts of its snippets by path, and whether it is a fragment,
+    to be included by a host's own configuration that has `loaded` some modules."""
 
     snippets: Mapping[str, str] = field(default_factory=dict)
     is_fragment: bool = False
@@ -33,7 +33,7 @@ WHOLE = Form()
 
 
 class Snippet(NamedTuple):
-    """A file of the user's own: its name, and its text as it is."""
+    """A file of the user's RainerScript: its name and its unchanged text."""
 
     name: str
     text: Emitted

@@ -1,4 +1,4 @@
-"""The modules that a configuration loads."""
+"""The rsyslog modules that a configuration loads, and the packages that contain them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tuner.render.form import Form
 from tuner.schema.section import RsyslogSection, elsewhere, of_module
 
 PARSING = {"json": "mmjsonparse", "normalize": "mmnormalize"}
-"""The modules that parse an event by an action, by the formats."""
+"""The modules whose action parses an event, by format."""
 _DRIVERS = {"gtls": "rsyslog-gnutls", "ossl": "rsyslog-openssl"}
 _LOADED = re.compile(r'load="(\w+)"')
 _DRIVER = re.compile(r'(?i:driver(?:\.name)?)="([a-z]+)"')
@@ -27,25 +27,25 @@ Parameters = tuple[tuple[str, object], ...]
 
 
 class Module(NamedTuple):
-    """A module to load, with the parameters that all of a kind share."""
+    """A module to load, with its module parameters."""
 
     name: str
     parameters: Parameters = ()
 
 
 def modules(profile: Profile, repairs: bool, form: Form) -> tuple[Module, ...]:
-    """The modules to load, those left out that the host of a fragment has loaded: rsyslogd refuses
-    to load one twice.  Raises Refused where the profile sets parameters of such a one."""
+    """The modules to load, without those that the host of a fragment loads: rsyslogd refuses to
+    load a module twice.  Raises Refused if the profile sets module parameters of one of them."""
     loaded: list[Module] = []
-    for module in _every(profile, repairs):
+    for module in _required(profile, repairs):
         if any(module.name == other.name for other in loaded):
             continue
         if module.name not in form.loaded:
             loaded.append(module)
             continue
-        follows = {key for source in profile.inputs for key in source.fixed}
-        written = (name for name, value in module.parameters if value is not None)
-        unsettable = [name for name in written if name not in follows]
+        derived_keys = {key for source in profile.inputs for key in source.fixed}
+        parameters = (name for name, value in module.parameters if value is not None)
+        unsettable = [name for name in parameters if name not in derived_keys]
         if unsettable:
             raise Refused(
                 f"the host's own configuration loads {module.name}, and only there can its "
@@ -55,28 +55,28 @@ def modules(profile: Profile, repairs: bool, form: Form) -> tuple[Module, ...]:
 
 
 def packages_of(configuration: str) -> dict[str, str]:
-    """The packages of Debian beside rsyslog's own that a rendered configuration needs, each with
-    the module or TLS driver that needs it."""
+    """The Debian packages that a rendered configuration needs besides `rsyslog`, each with the
+    module or TLS driver that needs it."""
     shipped = {**every_package(), **_DRIVERS}
     used = (*_LOADED.findall(configuration), *_DRIVER.findall(configuration))
     return {shipped[name]: name for name in used if name in shipped}
 
 
 def own_parameters(section: RsyslogSection) -> Parameters:
-    """What the profile writes of a section among the parameters of its object, by rsyslog's names;
-    secrets stay references."""
-    beside = elsewhere(type(section))
-    written = section.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=beside)
+    """The parameters of a section that belong to its own object, by rsyslog's names; secrets stay
+    references."""
+    foreign = elsewhere(type(section))
+    parameters = section.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=foreign)
     for name, info in type(section).model_fields.items():
         value = getattr(section, name)
         values = value if isinstance(value, tuple) else (value,)
-        if name not in beside and any(isinstance(item, SecretRef) for item in values):
-            written[info.alias or name] = value
-    return tuple(written.items())
+        if name not in foreign and any(isinstance(item, SecretRef) for item in values):
+            parameters[info.alias or name] = value
+    return tuple(parameters.items())
 
 
-def _every(profile: Profile, repairs: bool) -> Iterator[Module]:
-    yield from _shared(profile.inputs)
+def _required(profile: Profile, repairs: bool) -> Iterator[Module]:
+    yield from _by_type(profile.inputs)
     if profile.lanes is not None and profile.lanes.spread is Spread.HASH:
         yield Module("fmhash")
     if repairs:
@@ -88,7 +88,7 @@ def _every(profile: Profile, repairs: bool) -> Iterator[Module]:
     steps = (step for stream in streams for step in stream.steps)
     yield from (Module(step.type) for step in steps if isinstance(step, MmanonStep))
     built_in = {name_of(output) for output in OUTPUTS if output.built_in}
-    for module in _shared(profile.outputs):
+    for module in _by_type(profile.outputs):
         if module.name not in built_in:
             yield module
         elif any(value is not None for _, value in module.parameters):
@@ -96,8 +96,8 @@ def _every(profile: Profile, repairs: bool) -> Iterator[Module]:
     yield from (Module(name) for name in profile.snippets.modules if name not in built_in)
 
 
-def _shared(sections: Iterable[Input | Output]) -> Iterator[Module]:
-    """The module of each kind of section, with the parameters that all of the kind share."""
+def _by_type(sections: Iterable[Input | Output]) -> Iterator[Module]:
+    """One module for each type of section, with its module parameters."""
     kinds: dict[str, dict[str, object]] = {}
     for section in sections:
         shared = kinds.setdefault(section.type, {})

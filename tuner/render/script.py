@@ -29,8 +29,8 @@ from tuner.render.document import (
     Steps,
     document,
     json_name,
-    labelled,
     line,
+    loki_stream,
 )
 from tuner.render.form import WHOLE, Form, Snippet, snippets
 from tuner.render.modules import Parameters, modules, own_parameters
@@ -66,7 +66,7 @@ def output_templates(profile: Profile, output: AnyOutput) -> OutputTemplates:
         if isinstance(output, OmfileOutput) and output.dyna_file is not None:
             texts = {"file": file_name(output.dyna_file), **texts}
         texts["line"] = line(output, parse, end)
-    return OutputTemplates(output.name, texts, address, steps.taken, retries)
+    return OutputTemplates(output.name, texts, address, steps.all, retries)
 
 
 def _address(output: OmelasticsearchOutput, steps: Steps) -> dict[str, tuple[Piece, ...]]:
@@ -93,7 +93,7 @@ def _over_http(
         texts["document"] = (f'{{"{output.bulk}":{{}}}}\n', *pieces, "\n")
     if output.labels is not None:
         labels = document(output.labels, parse, "", steps)
-        texts["line"] = labelled(labels, output.line or (), parse, steps)
+        texts["line"] = loki_stream(labels, output.line or (), parse, steps)
     elif output.line is not None:
         texts["line"] = line(output, parse, "")
     if output.dynrestpath is not None:

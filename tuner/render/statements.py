@@ -1,4 +1,4 @@
-"""What stands in a ruleset before its outputs: conditions, and the steps of a stream in order."""
+"""The statements of a ruleset before its outputs: the steps of a stream, with their conditions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tuner.modules.step import ParseStep, SetStep, UnsetStep
 from tuner.modules.text_source import EVERYTHING, TextSource
 from tuner.profile.model import Stream
 from tuner.render.document import (
-    EVERYTHING_FOUND,
+    PARSED_JSON,
     Piece,
     Steps,
     TextStep,
     json_name,
-    texts_in_whole,
+    mended_texts,
     variable_name,
 )
 from tuner.render.modules import PARSING, Parameters, own_parameters
@@ -25,26 +25,26 @@ from tuner.schema.section import RsyslogSection
 from tuner.script.quoting import Emitted, literal
 
 
-def condition(wanted: Filter | None) -> Emitted | None:
-    """True for the events that `wanted` takes; None where it takes all."""
-    return None if wanted is None else Emitted(" and ".join(_terms(wanted)))
+def condition(filter_: Filter | None) -> Emitted | None:
+    """The RainerScript condition for a filter; None if every event passes."""
+    return None if filter_ is None else Emitted(" and ".join(_terms(filter_)))
 
 
-def _terms(wanted: Filter) -> Iterator[str]:
-    if wanted.syslogseverity is not None:
-        yield f"$syslogseverity <= {SEVERITIES.index(wanted.syslogseverity)}"
-    if wanted.syslogfacility is not None:
-        codes = [FACILITIES.index(name) for name in wanted.syslogfacility]
-        yield _any([f"$syslogfacility == {code}" for code in codes])
-    if wanted.programname is not None:
-        yield _any([f"$programname == {literal(name)}" for name in wanted.programname])
-    if wanted.parsesuccess is not None:
-        yield f'$parsesuccess {"==" if wanted.parsesuccess else "!="} "OK"'
-    for match in wanted.match or ():
-        yield _matched(match)
+def _terms(filter_: Filter) -> Iterator[str]:
+    if filter_.syslogseverity is not None:
+        yield f"$syslogseverity <= {SEVERITIES.index(filter_.syslogseverity)}"
+    if filter_.syslogfacility is not None:
+        codes = [FACILITIES.index(name) for name in filter_.syslogfacility]
+        yield _one_of([f"$syslogfacility == {code}" for code in codes])
+    if filter_.programname is not None:
+        yield _one_of([f"$programname == {literal(name)}" for name in filter_.programname])
+    if filter_.parsesuccess is not None:
+        yield f'$parsesuccess {"==" if filter_.parsesuccess else "!="} "OK"'
+    for match in filter_.match or ():
+        yield _comparison(match)
 
 
-def _matched(match: Match) -> str:
+def _comparison(match: Match) -> str:
     name = f"${match.property}"
     if match.json_path is not None:
         name = json_name(match.json_path)
@@ -57,10 +57,10 @@ def _matched(match: Match) -> str:
     else:
         operator = "==" if operation == "isequal" else operation
         comparisons = [f"{name} {operator} {text}" for text in texts]
-    return f"not ({' or '.join(comparisons)})" if match.negate else _any(comparisons)
+    return f"not ({' or '.join(comparisons)})" if match.negate else _one_of(comparisons)
 
 
-def _any(terms: list[str]) -> str:
+def _one_of(terms: list[str]) -> str:
     return terms[0] if len(terms) == 1 else f"({' or '.join(terms)})"
 
 
@@ -75,11 +75,11 @@ class ActionStatement(NamedTuple):
 
 
 class SetStatement(NamedTuple):
-    """Variables that are set one after the other; the last is what is asked for, or what is put
-    into the event's JSON, at the first of `places`.
+    """Variables that are set one after the other.  The last holds the result, which is copied to
+    the first of `places`, if any, in the event's JSON.
 
-    rsyslogd leaves an object or array in its place, and a text in the place of a parent: the
-    places are that of the value and of its parents, which are removed one by one until it is set.
+    rsyslogd does not replace an object or array, nor a text in the place of a parent.  So `places`
+    lists the value's path and its parents, which are removed one by one until the value is set.
     """
 
     texts: tuple[TextStep, ...]
@@ -94,7 +94,7 @@ class SetStatement(NamedTuple):
 
 
 class UnsetStatement(NamedTuple):
-    """A variable that is removed."""
+    """Removes a variable."""
 
     variable: str
     condition: Emitted | None
@@ -105,14 +105,14 @@ Statement = ActionStatement | SetStatement | UnsetStatement
 
 
 def statements(name: str | None, profile_name: str, stream: Stream) -> Iterator[Statement]:
-    """What is done with each event of a stream before its outputs; its parsing comes first unless
-    a step says where."""
+    """The statements for each event of a stream before its outputs; parsing comes first unless a
+    step places it."""
     stem = name or profile_name
     steps: tuple[AnyStep, ...] = stream.steps
     if not any(isinstance(step, ParseStep) for step in steps):
         steps = (ParseStep.model_construct(type="parse"), *steps)
-    # No output's templates have two dots.
-    gathered = Steps("$.steps", "own.steps" if name is None else f"stream.{name}")
+    # Two dots, as templates of outputs have only one.
+    collected = Steps("$.steps", "own.steps" if name is None else f"stream.{name}")
     for number, step in enumerate(steps):
         if isinstance(step, ParseStep):
             parse = stream.parse
@@ -120,7 +120,7 @@ def statements(name: str | None, profile_name: str, stream: Stream) -> Iterator[
                 action = f"{stem}-{parse.format}"
                 yield ActionStatement(action, PARSING[parse.format], own_parameters(parse))
         elif isinstance(step, SetStep):
-            yield _set(step, stream, gathered)
+            yield _set(step, stream, collected)
         elif isinstance(step, UnsetStep):
             path, variable = step.json_path, variable_name(str(step.variable))
             yield UnsetStatement(
@@ -132,7 +132,7 @@ def statements(name: str | None, profile_name: str, stream: Stream) -> Iterator[
 
 
 def templates_of(all_statements: Iterator[Statement]) -> tuple[TextStep, ...]:
-    """The texts for which statements need templates."""
+    """The text steps of the statements, each of which needs a template."""
     return tuple(
         text
         for statement in all_statements
@@ -142,12 +142,12 @@ def templates_of(all_statements: Iterator[Statement]) -> tuple[TextStep, ...]:
 
 
 def _set(step: SetStep, stream: Stream, steps: Steps) -> SetStatement:
-    before = len(steps.taken)
+    before = len(steps.all)
     pieces = tuple(piece for part in step.value for piece in _pieces(part, stream, steps))
     fallback = None if step.fallback is None else literal(step.fallback)
     path_variable = None if step.variable is None else variable_name(step.variable)
     steps.text(pieces, fallback=fallback, variable=path_variable, table=step.lookup)
-    texts = tuple(step for step in steps.taken[before:] if isinstance(step, TextStep))
+    texts = tuple(step for step in steps.all[before:] if isinstance(step, TextStep))
     places, path = [], step.json_path or ""
     while path:
         places.append(json_name(path))
@@ -159,5 +159,5 @@ def _pieces(part: TextSource, stream: Stream, steps: Steps) -> tuple[Piece, ...]
     if part.constant is not None:
         return (str(part.constant),)
     if part.json_path == EVERYTHING:
-        return (EVERYTHING_FOUND,)
-    return texts_in_whole(part, stream.parse, steps)
+        return (PARSED_JSON,)
+    return mended_texts(part, stream.parse, steps)

@@ -1,7 +1,7 @@
 """The templates of rendered files: shipped ones, and a site's laid over them.
 
-Jinja writes what came through the quoter and refuses everything else.  Templates run in a sandbox
-with the filters of this module alone: any other could write a text that nobody quoted.
+Jinja writes only text that passed the quoter, and refuses any other.  Templates run in a sandbox
+that has only the filters of this module: another one could write unquoted text.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from tuner.script import quoting
 from tuner.script.quoting import Emitted
 
 SHIPPED = "shipped/"
-_ONE_LINE = 4
-# What is longer may have to be folded, which only an object on one line can be.
+_MOST_ON_ONE_LINE = 4
+# Longer values may have to be folded, which only works for an object on one line.
 _LONGEST_VALUE = 1000
 
 _Value = TypeVar("_Value")
 
 
 class Templates:
-    """What files are written by: the shipped templates, those of `folder` laid over them.
+    """The templates of rendered files: the shipped ones, overridden by those of `folder`.
 
-    A template of the folder finds the one that it stands for below `shipped/`.  Raises BadUsage
-    when the folder is not there or stands for nothing.
+    A site's template finds the shipped one of its name below `shipped/`.  Raises BadUsage if the
+    folder does not exist or overrides nothing.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -58,47 +58,47 @@ class Templates:
         self._environment = _environment(self._loader)
 
     def fill(self, name: str, **values: object) -> str:
-        """The template called `name`, filled in; raises BadTemplate when a site's is wrong."""
+        """Render the template `name`; raises BadTemplate for an error in a site's template."""
         try:
             return self._environment.get_template(name).render(values)
-        except Exception as bad:
+        except Exception as error:
             if self._folder is None:
                 raise  # it is ours
-            raise self._named(name, bad) from bad
+            raise self._located(name, error) from error
 
     def fill_json(self, name: str, **values: object) -> dict[str, object]:
-        """What the template called `name` says, which is JSON."""
+        """Render the template `name`, and parse its output as a JSON object."""
         text = self.fill(name, **values)
         try:
             body = json.loads(text)
-        except ValueError as bad:
-            raise self._named(name, ValueError(f"what it writes is not JSON: {bad}")) from bad
+        except ValueError as error:
+            raise self._located(name, ValueError(f"what it writes is not JSON: {error}")) from error
         if not isinstance(body, dict):
-            raise self._named(name, ValueError("what it writes is not a JSON object"))
+            raise self._located(name, ValueError("what it writes is not a JSON object"))
         return body
 
     def site_files(self, name: str) -> list[tuple[str, str]]:
-        """The site's files that the template called `name` is made of, each with its text."""
+        """The site's files that the template `name` uses, each with its text."""
         if self._folder is None:
             return []
         try:
             return sorted((part, text) for part, text in self._parts(name) if self._is_own(part))
-        except Exception as bad:
-            raise self._named(name, bad) from bad
+        except Exception as error:
+            raise self._located(name, error) from error
 
     @property
     def files(self) -> dict[str, str]:
-        """The texts of the site's files that stand for a shipped one, and of those that they are
-        made of, by their names below the folder."""
+        """The texts of the site's files that override a shipped template, and of the files that
+        they use, by name below the folder."""
         shipped = (name for name in self._files() if _is_shipped(name))
         return dict(part for name in shipped for part in self.site_files(name))
 
     def _parts(self, name: str) -> Iterator[tuple[str, str]]:
-        """The template and all that it imports, includes or extends; all the site's files where a
-        name is worked out."""
-        waiting, seen = [name], {name}
-        while waiting:
-            template = waiting.pop()
+        """The template and everything that it imports, includes or extends; if it computes a name,
+        all files of the site."""
+        queue, known = [name], {name}
+        while queue:
+            template = queue.pop()
             try:
                 text = self._loader.get_source(self._environment, template)[0]
             except jinja2.TemplateNotFound:
@@ -108,9 +108,9 @@ class Templates:
                 self._environment.parse(text, template)
             ):
                 for part in [referenced] if referenced is not None else self._files():
-                    if part not in seen:
-                        seen.add(part)
-                        waiting.append(part)
+                    if part not in known:
+                        known.add(part)
+                        queue.append(part)
 
     def _files(self) -> list[str]:
         folder = self._folder
@@ -122,17 +122,17 @@ class Templates:
         folder = self._folder
         return folder is not None and not name.startswith(SHIPPED) and (folder / name).is_file()
 
-    def _named(self, name: str, bad: Exception) -> BadTemplate:
-        """`bad` with the file and line of the template that it comes from."""
+    def _located(self, name: str, error: Exception) -> BadTemplate:
+        """`error` as a BadTemplate that names the file and line in the template."""
         place = f"{self._folder}/{name}" if self._is_own(name) else name
-        if isinstance(bad, jinja2.TemplateSyntaxError):
-            return BadTemplate(f"{bad.filename or place}:{bad.lineno}: {bad.message}")
-        place = _last_place(bad.__traceback__) or place
-        if isinstance(bad, jinja2.TemplateNotFound):
-            return BadTemplate(f"{place}: there is no template {bad.name}")
-        if isinstance(bad, RecursionError):
+        if isinstance(error, jinja2.TemplateSyntaxError):
+            return BadTemplate(f"{error.filename or place}:{error.lineno}: {error.message}")
+        place = _last_place(error.__traceback__) or place
+        if isinstance(error, jinja2.TemplateNotFound):
+            return BadTemplate(f"{place}: there is no template {error.name}")
+        if isinstance(error, RecursionError):
             return BadTemplate(f"{place}: it never ends: the shipped one is {SHIPPED}{name}")
-        return BadTemplate(f"{place}: {bad}")
+        return BadTemplate(f"{place}: {error}")
 
 
 @cache
@@ -152,7 +152,7 @@ def _check(folder: Path) -> None:
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """What a macro or a block writes went through `finalize` piece by piece, and is safe."""
+    """Accepts the output of macros and blocks, whose parts have all passed `finalize`."""
 
     def call(self, context: Context, called: object, /, *args: object, **named: object) -> object:
         """Call `called` from a template."""
@@ -175,24 +175,24 @@ def _environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     environment.filters = {
-        "rs": _given(quoting.parameter),
-        "constant": _given(quoting.constant),
-        "word": _given(quoting.word),
-        "literal": _given(quoting.literal),
-        "variable": _given(quoting.variable),
-        "ruleset": _given(quoting.identifier),
-        "number": _given(quoting.number),
-        "size": _given(quoting.size),
-        "comment": _given(quoting.comment),
-        "tojson": _given(quoting.json_value),
-        "parameters": _laid_out,
-        "indented": _indented,
+        "rs": _filter(quoting.parameter),
+        "constant": _filter(quoting.constant),
+        "word": _filter(quoting.word),
+        "literal": _filter(quoting.literal),
+        "variable": _filter(quoting.variable),
+        "ruleset": _filter(quoting.identifier),
+        "number": _filter(quoting.number),
+        "size": _filter(quoting.size),
+        "comment": _filter(quoting.comment),
+        "tojson": _filter(quoting.json_value),
+        "parameters": _layout,
+        "indented": _indent,
     }
     return environment
 
 
-def _given(quoter: Callable[[_Value], Emitted]) -> Callable[[_Value], Emitted]:
-    """`quoter` for what has a value."""
+def _filter(quoter: Callable[[_Value], Emitted]) -> Callable[[_Value], Emitted]:
+    """`quoter` as a filter that raises for an undefined value."""
 
     def quoted(value: _Value) -> Emitted:
         if isinstance(value, jinja2.Undefined):
@@ -203,7 +203,7 @@ def _given(quoter: Callable[[_Value], Emitted]) -> Callable[[_Value], Emitted]:
 
 
 def _only_emitted(value: object) -> Emitted:
-    """What Jinja may write: nothing that did not come through the quoter."""
+    """The value, if it came through the quoter; raises TypeError for any other."""
     if isinstance(value, Emitted):
         return value
     if isinstance(value, jinja2.Undefined):
@@ -211,30 +211,30 @@ def _only_emitted(value: object) -> Emitted:
     raise TypeError(f"{value!r} did not come through the quoter: write it with | rs")
 
 
-def _laid_out(text: str) -> str:
-    """`name=value` lines as they stand in an object: those without a value are left out; a few go
-    on its first line, more on lines of their own.
+def _layout(text: str) -> str:
+    """Lays out the `name=value` lines of an object, without those that have no value: up to four on
+    one line, more on a line each.
 
-    Not `Emitted`, so that nothing but a block of a template can be written by way of this.
+    The result is not `Emitted`, so that it can only be used around a block of a template.
     """
     lines = [line.strip(" ") for line in text.split("\n")]
-    given = [line for line in lines if line and not line.endswith("=")]
-    short = all(len(line.partition("=")[2]) <= _LONGEST_VALUE for line in given)
-    if short and len(given) > _ONE_LINE:
-        return "\n" + "".join(f"    {line}\n" for line in given)
-    return " ".join(given)
+    parameters = [line for line in lines if line and not line.endswith("=")]
+    short = all(len(line.partition("=")[2]) <= _LONGEST_VALUE for line in parameters)
+    if short and len(parameters) > _MOST_ON_ONE_LINE:
+        return "\n" + "".join(f"    {line}\n" for line in parameters)
+    return " ".join(parameters)
 
 
-def _indented(text: str) -> str:
-    """The lines of a body, further in; not `Emitted`, as in `_laid_out`."""
+def _indent(text: str) -> str:
+    """Indents the lines of a body; not `Emitted`, as in `_layout`."""
     return "".join(f"    {line}\n" for line in text.split("\n") if line.strip(" "))
 
 
 class _Shipped(jinja2.BaseLoader):
-    """The shipped templates, and nothing outside of them; compiled once, as modules are."""
+    """Loads only shipped templates, and caches the compiled ones."""
 
     def get_source(self, _: jinja2.Environment, name: str) -> tuple[str, str, None]:
-        """The text of a template, and what to call it in a message."""
+        """The text of a template, and its name for messages."""
         split_template_path(name)
         if not _is_shipped(name):
             raise jinja2.TemplateNotFound(name)
@@ -246,9 +246,9 @@ class _Shipped(jinja2.BaseLoader):
         name: str,
         values: MutableMapping[str, object] | None = None,
     ) -> jinja2.Template:
-        """The template called `name`.  What it compiles to is kept as Python keeps that of modules,
-        in `__pycache__`, and is trusted and turned off as that is; another text, Python, Jinja or
-        environment, which this module makes, compiles it again."""
+        """The template `name`.  Its bytecode is cached in `__pycache__`, like a module's, with the
+        same trust and the same switch (PYTHONDONTWRITEBYTECODE).  It is compiled anew if its
+        text, Python, Jinja or this module has changed."""
         text, place, _ = self.get_source(environment, name)
         compiled = Path(cache_from_source(asset("templates", name)))
         made_of = f"{jinja2.__version__} {Path(__file__).stat().st_mtime_ns} {text}"
@@ -267,7 +267,7 @@ def _is_shipped(name: str) -> bool:
 
 
 def _last_place(step: TracebackType | None) -> str | None:
-    """The file and line of a template at which an exception was raised."""
+    """The line of a template, as file:line, that raised an exception."""
     place = None
     while step is not None:
         file = step.tb_frame.f_code.co_filename

@@ -1,4 +1,4 @@
-"""Numbers and lists as readers write them."""
+"""Numbers and lists formatted for people."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def percent(ratio: float) -> str:
 
 
 def share(value: float | None) -> str:
-    """A share or a gain, `12.3 %`; `-` for none."""
+    """A share or a gain as `12.3 %`; `-` for None."""
     return "-" if value is None else f"{value * 100:.1f} %"
 
 
 def size(value: float) -> str:
-    """Bytes with three digits that matter: `1.50 GiB`, `822 GiB`."""
+    """Bytes with three significant digits: `1.50 GiB`, `822 GiB`."""
     return _scaled(value, 1024, _BINARY)
 
 
@@ -55,7 +55,7 @@ def _scaled(value: float, step: int, units: tuple[str, ...]) -> str:
 
 
 def digits(value: float) -> str:
-    """Three digits that matter, and all of those before the point."""
+    """Three significant digits, and never less than the whole integer part."""
     if value < 0.995:
         return f"{value:.2g}"
     if value >= 99.95:
@@ -64,7 +64,7 @@ def digits(value: float) -> str:
 
 
 def significant(value: float) -> str:
-    """A number with four digits that matter, and all of those before the point: `6.023`."""
+    """Four significant digits, and never less than the whole integer part: `6.023`."""
     if value <= 0:
         return "0"
     return f"{value:,.{max(0, 3 - math.floor(math.log10(value)))}f}"
@@ -82,12 +82,12 @@ def mebibytes(value: int) -> str:
 
 
 def p_value(p: float) -> str:
-    """A p with its sign, to follow the letter: `= 0.031`; no p is written as zero."""
+    """A p-value to print after `p`: `= 0.031`, or `< 0.001` rather than zero."""
     return "< 0.001" if p < 0.0005 else f"= {p:.3f}"
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence, the first of many."""
+    """The first three names, and how many more there are: `a, b, c and 2 more`."""
     more = len(names) - _MOST_NAMED
     shown = ", ".join(names[:_MOST_NAMED])
     return f"{shown} and {more} more" if more > 0 else shown

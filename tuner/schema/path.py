@@ -1,4 +1,4 @@
-"""Paths to settings of a profile, such as `outputs[logs].queue.workerThreads`."""
+"""Paths to the settings of a profile, such as `outputs[logs].queue.workerThreads`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 @dataclass(frozen=True)
 class Step:
-    """One word of a path, or the name or number of an item of a list."""
+    """One step of a path: a key, or the name or number of a list item."""
 
     text: str
     is_item: bool = False
@@ -22,38 +22,38 @@ class Step:
 class Path(str):
     """A path to a setting, or to a section of settings.
 
-    It is its own spelling, so that JSON, journals and messages show it as users write it.  A key
-    that holds dots (`translog.durability`) has several steps: only a profile can tell.
+    A path is a string, so that JSON, journals and messages show it as users write it.  A key with
+    dots (`translog.durability`) counts as several steps: only a profile can tell them apart.
     """
 
     __slots__ = ()
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """Its words and items, from the outside in; empty if it is not spelled like a path."""
+        """Its keys and items, outermost first; empty if the text is not a valid path."""
         return _steps(self)
 
     @property
     def last(self) -> str:
-        """The last word."""
+        """The last key or item."""
         return self.steps[-1].text
 
     @property
     def pattern(self) -> Path:
         """The path without the names of items: `outputs[].queue.size`."""
-        return _joined([Step("", True) if step.is_item else step for step in self.steps])
+        return _path_of([Step("", True) if step.is_item else step for step in self.steps])
 
     @property
     def without_items(self) -> Path:
-        """The path of words alone: `outputs.queue.size`."""
-        return _joined([step for step in self.steps if not step.is_item])
+        """The path of keys alone: `outputs.queue.size`."""
+        return _path_of([step for step in self.steps if not step.is_item])
 
     @property
-    def ends(self) -> tuple[Path, ...]:
-        """Its ends of one word, of two words and so on, the last one being the path itself; the
-        items of a list stay with the word before them."""
+    def suffixes(self) -> tuple[Path, ...]:
+        """Its suffixes, shortest first: one key, two keys, up to the whole path.  A list item stays
+        with the key before it."""
         starts = [number for number, step in enumerate(self.steps) if not step.is_item]
-        return tuple(_joined(self.steps[start:]) for start in reversed(starts))
+        return tuple(_path_of(self.steps[start:]) for start in reversed(starts))
 
     def __truediv__(self, key: str) -> Path:
         """The path of a key in this section."""
@@ -64,28 +64,28 @@ class Path(str):
         return Path(f"{self}[{name}]")
 
     def is_in(self, section: str) -> bool:
-        """Whether it is that section, or inside it."""
+        """Whether the path is `section`, or lies inside it."""
         outer = _steps(section)
         return bool(outer) and self.steps[: len(outer)] == outer
 
     def ends_with(self, key: str) -> bool:
-        """Whether it ends with that key, in whole words."""
-        inner = _steps(key)
-        return bool(inner) and self.steps[-len(inner) :] == inner
+        """Whether the path ends with `key`, compared step by step."""
+        suffix = _steps(key)
+        return bool(suffix) and self.steps[-len(suffix) :] == suffix
 
 
 def short_names(paths: Sequence[str]) -> dict[str, str]:
-    """The shortest end of each path that no other path has.  A key that is one word in small
-    letters (`size`, `type`) says too little without the key above it."""
+    """The shortest suffix of each path that no other path shares.  A key of one lower-case word
+    (`size`, `type`) keeps the key above it, as it says too little alone."""
     all_paths = [Path(path) for path in paths]
     return {path: _short(path, all_paths) for path in all_paths}
 
 
 def _short(path: Path, all_paths: Sequence[Path]) -> str:
-    ends = path.ends
-    is_vague = path.last.isalpha() and path.last.islower() and len(ends) > 1
-    for end in ends[1:] if is_vague else ends:
-        if sum(path_beside.ends_with(end) for path_beside in all_paths) == 1:
+    suffixes = path.suffixes
+    is_vague = path.last.isalpha() and path.last.islower() and len(suffixes) > 1
+    for end in suffixes[1:] if is_vague else suffixes:
+        if sum(other.ends_with(end) for other in all_paths) == 1:
             return end
     return path
 
@@ -100,6 +100,6 @@ def _steps(path: str) -> tuple[Step, ...]:
     )
 
 
-def _joined(steps: Sequence[Step]) -> Path:
+def _path_of(steps: Sequence[Step]) -> Path:
     words = (f"[{step.text}]" if step.is_item else f".{step.text}" for step in steps)
     return Path("".join(words).removeprefix("."))

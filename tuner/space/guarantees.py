@@ -20,9 +20,9 @@ from tuner.errors import BadUsage
 from tuner.modules.queue import SEGMENTED_SINCE, QueueType
 from tuner.profile.model import Keep, Profile, Tier
 from tuner.profile.placement import (
-    around_output,
     in_flight,
     measured_queue,
+    output_neighbours,
     tuned_queues,
     working_queue,
 )
@@ -351,7 +351,7 @@ def has_files(profile: Profile) -> bool:
 
 def leads(profile: Profile) -> bool:
     """Whether others take over from the measured output."""
-    return bool(around_output(profile, profile.measured_number).take_over)
+    return bool(output_neighbours(profile, profile.measured_number).take_over)
 
 
 def _change(knob: Knob, level: Level) -> str:

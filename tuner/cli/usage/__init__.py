@@ -1,5 +1,5 @@
-"""What each command takes, and what it says of itself: what `--help` needs, and no more.
+"""Arguments and help of each command; imports only what `--help` needs.
 
-A command is a class here, and the function of that name in the module of the command, which is
-imported when it runs.
+Each command is a class here.  The function of its name, in the module of the command, is imported
+when it runs.
 """

@@ -1,4 +1,4 @@
-"""What the commands about profiles take, and what they say of themselves."""
+"""Arguments and help of the commands about profiles."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ class ValidateArguments(Rendering):
     code quality report."""
 
 
-def _offered(incomplete: str) -> list[str]:
-    """The names of keys that begin so, for completion."""
-    # Help does not wait for them.
+def _completions(incomplete: str) -> list[str]:
+    """The keys that start with `incomplete`, for shell completion."""
+    # Imported here because it is slow, and `--help` does not need it.
     from tuner.profile.schema import every_key
 
     return sorted({key.name for key in every_key() if key.name.startswith(incomplete)})
@@ -103,7 +103,7 @@ class ExplainArguments(Reporting):
     have all of them.
     """
 
-    key: list[str] = typer.Argument(metavar="KEY...", autocompletion=_offered)
+    key: list[str] = typer.Argument(metavar="KEY...", autocompletion=_completions)
     """A key such as dequeueBatchSize, a path such as outputs[].index.settings.refresh_interval, a
     word of rsyslog's such as imtcp or searchIndex, a code such as RT112 or F11, or words such as:
     queue full."""

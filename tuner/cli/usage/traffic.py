@@ -1,4 +1,4 @@
-"""What the commands about traffic take, and what they say of themselves."""
+"""Arguments and help of the commands about traffic."""
 
 from __future__ import annotations
 

@@ -18,10 +18,10 @@ from tuner.lint.rules.disk import spools
 from tuner.lint.sections import Placed, action_queues, engine_outputs, every_queue, where_durable
 from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.modules.output import Around
+from tuner.modules.output import Neighbours
 from tuner.modules.queue import EMPTIED_IN_MS, ROOM_AWAITED_MS, Place
 from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, action_queue, around_output, around_queue
+from tuner.profile.placement import PlacedQueue, action_queue, output_neighbours, queue_neighbours
 from tuner.rule import Complaint, Cure, error, loss, warning
 from tuner.schema.numerals import listed
 
@@ -207,7 +207,7 @@ def _unknown_property(output: OmelasticsearchOutput, _: Profile) -> Iterator[str
 def _without_failover(profile: Profile) -> Iterator[Placed[int]]:
     """The numbers of the outputs that no other takes over from, or is to (RT252)."""
     for number in range(len(profile.outputs)):
-        if not around_output(profile, number).take_over:
+        if not output_neighbours(profile, number).take_over:
             yield ("outputs", number), number
 
 
@@ -240,7 +240,7 @@ def _gives_up_later(number: int, profile: Profile) -> Iterator[Complaint]:
 def waiting_output(profile: Profile, number: int, way: str, cure: Cure) -> tuple[str, Cure | None]:
     """The way out and the cure where an output is to wait for its target; another way and no cure
     where that stops others, which go on as it is.  What a queue writes to disk stops nothing."""
-    queue, around = action_queue(profile, number), around_output(profile, number)
+    queue, around = action_queue(profile, number), output_neighbours(profile, number)
     if spools(queue) or not around.beside:
         return way, cure
     when = "while the target is down" if queue.is_direct else "once this output's queue is full"
@@ -252,7 +252,7 @@ def waiting_queue(
 ) -> tuple[str, Cure | None]:
     """The way out and the cure where what feeds a queue is to wait for room in it, with what waits
     too; where each event waits a second as it is written, the others stand still already."""
-    around, when = around_queue(profile, queue), f"while {queue.label} is full"
+    around, when = queue_neighbours(profile, queue), f"while {queue.label} is full"
     if not around.beside:
         return way, cure
     stands = (queue.resolved.timeout_enqueue or 0) >= _STANDS_MS
@@ -266,9 +266,9 @@ def waiting_queue(
     return f"{way}; {stops}", cure._replace(stops=stops)
 
 
-def _disk_first(first: str, way: str, around: Around, when: str) -> str:
+def _disk_first(first: str, way: str, around: Neighbours, when: str) -> str:
     """The way out where an output that simply waited would stop others."""
-    lost = f", and what {listed(around.hasty)} receives meanwhile is lost" if around.hasty else ""
+    lost = f", and what {listed(around.lossy)} receives meanwhile is lost" if around.lossy else ""
     s = _s(around)
     return (
         f"first {first} ({_ON_DISK}), then {way}; without files {listed(around.beside)} wait{s} "
@@ -276,6 +276,6 @@ def _disk_first(first: str, way: str, around: Around, when: str) -> str:
     )
 
 
-def _s(around: Around) -> str:
+def _s(around: Neighbours) -> str:
     """The ending of a verb whose subject is what stands beside."""
     return "s" * (len(around.beside) == 1)

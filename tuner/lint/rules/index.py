@@ -10,7 +10,7 @@ from tuner.engines.index import Index, Lifecycle, MappingStyle, Rotate
 from tuner.engines.index_settings import IndexSettings
 from tuner.engines.node import NODE_SETTINGS
 from tuner.engines.release import Engine, Release
-from tuner.engines.settings import CODECS, COLUMNAR, MODES, TIMED, Setting, unknown_to
+from tuner.engines.settings import CODECS, COLUMNAR, MODES, TIMESTAMPED, Setting, unknown_to
 from tuner.errors import KeyPath
 from tuner.lint.sections import engine_outputs, index_settings
 from tuner.modules.field import FieldType, Use, is_json, merges
@@ -66,7 +66,7 @@ def _codec(settings: IndexSettings, profile: Profile) -> Iterator[Complaint]:
 def _timestamp(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
     dates = {field.name for field in fields_of(output) if field.type is FieldType.DATE}
     mode = output.index.settings.mode
-    if TIMESTAMP not in dates and (mode in TIMED or output.index.data_stream is not None):
+    if TIMESTAMP not in dates and (mode in TIMESTAMPED or output.index.data_stream is not None):
         is_stream = output.index.data_stream is not None
         what = "a data stream" if is_stream else f"an index of mode {mode}"
         yield Complaint(

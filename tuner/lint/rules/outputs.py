@@ -13,10 +13,10 @@ from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import DYNA_FILES, OmfileOutput, file_pattern
 from tuner.modules.omfwd import OmfwdOutput
 from tuner.modules.omrelp import OmrelpOutput
-from tuner.modules.output import Around, Output
+from tuner.modules.output import Neighbours, Output
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
-from tuner.profile.placement import around_output, in_flight
+from tuner.profile.placement import in_flight, output_neighbours
 from tuner.rule import Complaint, Cure, advice, error, loss
 from tuner.schema.numerals import listed
 from tuner.schema.units import size_bytes
@@ -197,18 +197,18 @@ class _Led(NamedTuple):
 def _followed(profile: Profile) -> Iterator[Placed[_Led]]:
     """Each output that others take over from."""
     for number, output in enumerate(profile.outputs):
-        around = around_output(profile, number)
+        around = output_neighbours(profile, number)
         if around.take_over:
             led = _Led(number, output, around.take_over[0], bool(around.before))
             yield ("outputs", number), led
 
 
-def _waiting_beside_others(profile: Profile) -> Iterator[Placed[Around]]:
-    """What is around each output to a server that stops others while it waits."""
+def _waiting_beside_others(profile: Profile) -> Iterator[Placed[Neighbours]]:
+    """The neighbours of each output to a server that stops others while it waits."""
     for number, output in enumerate(profile.outputs):
         waits = isinstance(output, OmelasticsearchOutput | OmfwdOutput | OmrelpOutput)
         waits &= not (isinstance(output, OmfwdOutput) and output.protocol == "udp")
-        around = around_output(profile, number)
+        around = output_neighbours(profile, number)
         if waits and output.action_resume_retry_count and output.is_direct and around.at_once:
             yield ("outputs", number), around
 
@@ -217,7 +217,7 @@ def _waiting_beside_others(profile: Profile) -> Iterator[Placed[Around]]:
 def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
     for number, output in enumerate(profile.outputs):
         stands_in = output.exec_only_when_previous_is_suspended
-        if stands_in and not around_output(profile, number).before:
+        if stands_in and not output_neighbours(profile, number).before:
             yield Complaint(
                 ("outputs", number, _SUSPENDED),
                 "there is no output of its stream before this one that could be suspended: "
@@ -247,8 +247,8 @@ def _queue_between(led: _Led, profile: Profile) -> Iterator[str]:
 
 
 @loss("RT256").for_each(_waiting_beside_others, "queue")
-def _stops_others(around: Around, _: Profile) -> Iterator[str]:
-    lost = f", and {listed(around.hasty)} then loses events" if around.hasty else ""
+def _stops_others(around: Neighbours, _: Profile) -> Iterator[str]:
+    lost = f", and {listed(around.lossy)} then loses events" if around.lossy else ""
     yield (
         f"while its target is down, this output without a queue also stops {listed(around.at_once)}"
         f"{lost}: give it a queue, which holds an outage, best one on disk (type LinkedList, "

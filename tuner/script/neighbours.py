@@ -1,5 +1,5 @@
-"""What stands around the actions of a configuration, wherever they are written: in blocks, in
-rulesets that others call, in included files.
+"""Which actions and inputs of a configuration affect each other, because they share a thread or
+stand in for one another; whether they are written in blocks, called rulesets or included files.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
-from tuner.modules.input import HASTY, LOCAL_SOURCES
-from tuner.modules.output import Around
+from tuner.modules.input import LOCAL_SOURCES, LOSSY_INPUTS
+from tuner.modules.output import Neighbours
 from tuner.script.objects import Base
 from tuner.script.script import (
     DEFAULT,
@@ -23,59 +23,60 @@ from tuner.script.script import (
     inner_blocks,
 )
 
-STANDS_IN = "action.execonlywhenpreviousissuspended"
+FAILOVER = "action.execonlywhenpreviousissuspended"
 _Links = dict[ScriptPosition, dict[ScriptPosition, None]]
-"""From actions to others, all by their places; a dict without values keeps the order."""
+"""Links from actions to other actions, all by their positions; a dict serves as an ordered set."""
 
 
-def around(base: Base) -> Mapping[str, Around]:
-    """That of each action and each ruleset with a queue, by its address."""
-    return dict(_Surroundings(base).all())
+def neighbours(base: Base) -> Mapping[str, Neighbours]:
+    """The neighbours of each action and of each ruleset with a queue, by address."""
+    return dict(_Search(base).by_address())
 
 
 @dataclass
-class _Surroundings:
+class _Search:
     base: Base
-    standins: _Links = field(default_factory=dict)
+    failovers: _Links = field(default_factory=dict)
     stack: list[str] = field(default_factory=list)
 
-    def all(self) -> Iterator[tuple[str, Around]]:
+    def by_address(self) -> Iterator[tuple[str, Neighbours]]:
         for key, body in self.base.bodies.items():
             self.stack = [key]
             self._walk(body, frozenset())
         before: _Links = {}
-        for first, standins in self.standins.items():
-            for standin in standins:
-                before.setdefault(standin, {})[first] = None
+        for first, failovers in self.failovers.items():
+            for failover in failovers:
+                before.setdefault(failover, {})[first] = None
         for address, action in self.base.of_kind("action"):
-            take_over = _closure(self.standins, action.origin)
+            take_over = _closure(self.failovers, action.origin)
             group = {action.origin, *take_over, *_closure(before, action.origin)}
-            own = self._threads_of(action.origin)
-            threads = self._upstream(own)
+            run_by = self._threads_of(action.origin)
+            threads = self._upstream(run_by)
             yield (
                 address,
-                Around(
-                    self._named(take_over),
-                    self._named(before.get(action.origin, {})),
-                    self._named(self._outputs(threads) - group),
-                    self._hasty(threads),
-                    self._named(self._outputs(own) - group),
+                Neighbours(
+                    self._sorted_names(take_over),
+                    self._sorted_names(before.get(action.origin, {})),
+                    self._sorted_names(self._outputs(threads) - group),
+                    self._lossy(threads),
+                    self._sorted_names(self._outputs(run_by) - group),
                 ),
             )
         for address, ruleset in self.base.of_kind("ruleset"):
             if ruleset.key in self.base.queued:
                 threads = self._upstream({ruleset.key}) - {ruleset.key}
-                beside = self._named(self._outputs(threads))
-                yield address, Around(beside=beside, hasty=self._hasty(threads))
+                beside = self._sorted_names(self._outputs(threads))
+                yield address, Neighbours(beside=beside, lossy=self._lossy(threads))
 
     @cached_property
     def members(self) -> Mapping[str, frozenset[str]]:
-        """The rulesets that each thread runs: that of the main queue all that inputs name."""
+        """The rulesets that each queue's thread runs; the main queue's thread also runs those of
+        inputs without a queue of their own."""
         bound = {key for key, _ in self._inputs} - self.base.queued
-        starts = {DEFAULT: {DEFAULT, *bound}, **{key: {key} for key in self.base.queued}}
+        entry_rulesets = {DEFAULT: {DEFAULT, *bound}, **{key: {key} for key in self.base.queued}}
         return {
             thread: frozenset(self.base.reached(rulesets, through_queues=False))
-            for thread, rulesets in starts.items()
+            for thread, rulesets in entry_rulesets.items()
         }
 
     def _threads_of(self, action: ScriptPosition) -> set[str]:
@@ -92,7 +93,7 @@ class _Surroundings:
         return rulesets
 
     def _upstream(self, threads: set[str]) -> set[str]:
-        """The threads, and all that hand events to their queues."""
+        """The threads, and all threads that put events into their queues."""
         upstream, waiting = set(threads), list(threads)
         while waiting:
             queue = waiting.pop()
@@ -104,7 +105,7 @@ class _Surroundings:
         return upstream
 
     def _outputs(self, threads: Iterable[str]) -> set[ScriptPosition]:
-        """The actions of the threads that bring events anywhere."""
+        """The output actions (`om...`) that these threads run."""
         rulesets = set(chain.from_iterable(self.members[thread] for thread in threads))
         return {
             action.origin
@@ -115,7 +116,7 @@ class _Surroundings:
 
     @cached_property
     def _names(self) -> Mapping[ScriptPosition, str]:
-        """What each action is called, worked out once: every other one may name it."""
+        """The name of each action in messages; cached, as every other action may mention it."""
         return {
             action.origin: address if action.name else f"{address} ({_target_of(action)})"
             for address, action in self.base.of_kind("action")
@@ -127,76 +128,75 @@ class _Surroundings:
 
     @cached_property
     def _inputs(self) -> tuple[tuple[str, str], ...]:
-        """Each input's address behind the ruleset that its events come to."""
+        """Each input as a pair: the ruleset that receives its events, and its address."""
         sources = self.base.of_kind("input")
         return tuple((self.base.ruleset_of(source), address) for address, source in sources)
 
-    def _hasty(self, threads: Iterable[str]) -> tuple[str, ...]:
-        """The inputs that bring events to the threads, and cannot wait."""
-        wanted = set(threads)
-        names = (name for thread, name in self._cannot_wait if thread in wanted)
+    def _lossy(self, threads: set[str]) -> tuple[str, ...]:
+        """The lossy inputs whose events these threads process."""
+        names = (name for thread, name in self._lossy_inputs if thread in threads)
         return tuple(dict.fromkeys(names))
 
     @cached_property
-    def _cannot_wait(self) -> tuple[tuple[str, str], ...]:
-        """What brings events and cannot wait, each behind the thread that it brings them to."""
+    def _lossy_inputs(self) -> tuple[tuple[str, str], ...]:
+        """Each lossy input as a pair: the thread that gets its events, and its address."""
         inputs = (
             (key if key in self.base.queued else DEFAULT, address)
             for key, address in self._inputs
-            if self.base.objects[address].type in HASTY
+            if self.base.objects[address].type in LOSSY_INPUTS
         )
         local = (name for name in self.base.module_parameters if name in LOCAL_SOURCES)
         return (*inputs, *((DEFAULT, f"module[{name}]") for name in local))
 
-    def _named(self, origins: Iterable[ScriptPosition]) -> tuple[str, ...]:
-        """Those that are actions with an address, in rsyslogd's order."""
+    def _sorted_names(self, origins: Iterable[ScriptPosition]) -> tuple[str, ...]:
+        """The names of the actions at these positions, in rsyslogd's order."""
         ordered = sorted(set(origins) & self._names.keys(), key=self._ranks.__getitem__)
         return tuple(self._names[origin] for origin in ordered)
 
-    def _walk(self, block: Block, last: frozenset[ScriptPosition]) -> frozenset[ScriptPosition]:
-        """The actions that may be the last that were run behind a block, where those may be it
-        before."""
+    def _walk(self, block: Block, tail: frozenset[ScriptPosition]) -> frozenset[ScriptPosition]:
+        """The actions that can have run last after `block`, given those that can have run last
+        before it."""
         for statement in block:
             match statement:
                 case ScriptObject(kind="action"):
-                    if statement.is_on(STANDS_IN):
-                        for previous in last:
-                            self.standins.setdefault(previous, {})[statement.origin] = None
-                    last = frozenset({statement.origin})
+                    if statement.is_on(FAILOVER):
+                        for previous in tail:
+                            self.failovers.setdefault(previous, {})[statement.origin] = None
+                    tail = frozenset({statement.origin})
                 case ScriptObject():
                     continue
                 case Word(word="stop"):
                     return frozenset()
                 case Call():
                     targets = self.base.targets(statement)
-                    ends = [self._walk_call(name, last) for name in targets]
-                    last = frozenset(chain.from_iterable(ends)) if ends else last
+                    ends = [self._walk_call(name, tail) for name in targets]
+                    tail = frozenset(chain.from_iterable(ends)) if ends else tail
                 case _:
-                    last = self._walk_inside(statement, last)
-        return last
+                    tail = self._walk_inside(statement, tail)
+        return tail
 
-    def _walk_call(self, name: str, last: frozenset[ScriptPosition]) -> frozenset[ScriptPosition]:
+    def _walk_call(self, name: str, tail: frozenset[ScriptPosition]) -> frozenset[ScriptPosition]:
         is_run = name in self.base.bodies and name not in self.base.queued
         if not is_run or name in self.stack:
-            return last
+            return tail
         self.stack.append(name)
-        after = self._walk(self.base.bodies[name], last)
+        after = self._walk(self.base.bodies[name], tail)
         self.stack.pop()
         return after
 
     def _walk_inside(
-        self, statement: Statement, last: frozenset[ScriptPosition]
+        self, statement: Statement, tail: frozenset[ScriptPosition]
     ) -> frozenset[ScriptPosition]:
-        """Behind an if, one of its blocks has run; behind a loop, its block or nothing."""
+        """After an if, one of its blocks has run; after a loop, its block or nothing."""
         blocks = inner_blocks(statement)
         if not blocks:
-            return last
-        ends = [self._walk(block, last) for block in blocks]
-        return frozenset(chain.from_iterable(ends if len(blocks) > 1 else (*ends, last)))
+            return tail
+        ends = [self._walk(block, tail) for block in blocks]
+        return frozenset(chain.from_iterable(ends if len(blocks) > 1 else (*ends, tail)))
 
 
 def _closure(links: _Links, first: ScriptPosition) -> list[ScriptPosition]:
-    """All that links lead to from an action, and from those again."""
+    """All actions that `links` reach from `first`, directly or through others."""
     reached, waiting = dict[ScriptPosition, None](), [first]
     while waiting:
         for linked in links.get(waiting.pop(), ()):
@@ -207,6 +207,6 @@ def _closure(links: _Links, first: ScriptPosition) -> list[ScriptPosition]:
 
 
 def _target_of(action: ScriptObject) -> str:
-    """What says most about an action that has no name."""
+    """The file or server that identifies an action without a name, else its type."""
     targets = (action.text(key) for key in ("file", "target", "server", "dynaFile"))
     return next(filter(None, targets), action.type)
