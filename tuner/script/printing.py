@@ -4,70 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tuner.script import script
 from tuner.script.quoting import fold, literal, quote
-from tuner.script.script import (
-    HERE,
-    Array,
-    Block,
-    BsdBlock,
-    Call,
-    Directive,
-    Expression,
-    Foreach,
-    FunctionCall,
-    If,
-    Include,
-    LegacyAction,
-    LegacyFilter,
-    Operation,
-    Parameter,
-    Quoted,
-    ReloadTable,
-    ScriptNumber,
-    ScriptObject,
-    SetVariable,
-    Statement,
-    Variable,
-    Word,
-    nothing,
-)
 
-_NOTHING: Block = (nothing(HERE),)
+_NOTHING: script.Block = (script.nothing(script.HERE),)
 
 
-def printed(block: Block) -> str:
+def printed(block: script.Block) -> str:
     """The text of a configuration, which says the same, in lines that rsyslogd does not cut."""
     return fold("".join(f"{line}\n" for line in _lines(block)))
 
 
-def _lines(block: Block) -> Iterator[str]:
+def _lines(block: script.Block) -> Iterator[str]:
     for statement in block:
         yield from _statement(statement)
 
 
-def _indented(block: Block) -> Iterator[str]:
+def _indented(block: script.Block) -> Iterator[str]:
     return (f"    {line}" for line in _lines(block))
 
 
-def _statement(statement: Statement) -> Iterator[str]:
+def _statement(statement: script.Statement) -> Iterator[str]:
     match statement:
-        case ScriptObject():
+        case script.ScriptObject():
             yield from _object(statement)
-        case Include():
+        case script.Include():
             for file in statement.files:
                 yield from _lines(file)
-        case If():
+        case script.If():
             yield f"if {_expression(statement.condition)} then {{"
             yield from _indented(statement.then or _NOTHING)
             if statement.otherwise:
                 yield "} else {"
                 yield from _indented(statement.otherwise)
             yield "}"
-        case LegacyFilter():
+        case script.LegacyFilter():
             yield f"{statement.text} {{"
             yield from _indented(statement.body or _NOTHING)
             yield "}"
-        case Foreach():
+        case script.Foreach():
             yield f"foreach ({statement.variable} in {_expression(statement.values)}) do {{"
             yield from _indented(statement.body or _NOTHING)
             yield "}"
@@ -75,31 +50,31 @@ def _statement(statement: Statement) -> Iterator[str]:
             yield _plain(statement)
 
 
-def _plain(statement: Statement) -> str:
+def _plain(statement: script.Statement) -> str:
     """A statement on a line of its own."""
     match statement:
-        case SetVariable(value=None):
+        case script.SetVariable(value=None):
             text = f"{statement.verb} {statement.variable};"
-        case SetVariable(value=value):
+        case script.SetVariable(value=value):
             text = f"{statement.verb} {statement.variable} = {_expression(value)};"
-        case Call(target=target):
+        case script.Call(target=target):
             text = f"call {target}"
             if not isinstance(target, str):
                 text = f"call_indirect {_expression(target)};"
-        case ReloadTable():
+        case script.ReloadTable():
             text = f"reload_lookup_table({', '.join(map(_expression, statement.arguments))})"
-        case Word(word=word):
+        case script.Word(word=word):
             text = word
-        case LegacyAction() | BsdBlock():
+        case script.LegacyAction() | script.BsdBlock():
             text = statement.text
-        case Directive():
+        case script.Directive():
             text = f"${statement.name} {statement.text}".rstrip()
         case _:
             raise TypeError(f"{type(statement).__name__} is printed elsewhere")
     return text
 
 
-def _object(item: ScriptObject) -> Iterator[str]:
+def _object(item: script.ScriptObject) -> Iterator[str]:
     head = f"{item.kind}({' '.join(map(_parameter, item.parameters))})"
     if item.body is None and not item.parts:
         yield head
@@ -109,46 +84,46 @@ def _object(item: ScriptObject) -> Iterator[str]:
     yield "}"
 
 
-def _parameter(parameter: Parameter) -> str:
-    if isinstance(parameter.value, Array):
+def _parameter(parameter: script.Parameter) -> str:
+    if isinstance(parameter.value, script.Array):
         return f"{parameter.name}=[{', '.join(_text(item) for item in parameter.value.items)}]"
     return f"{parameter.name}={_text(parameter.value)}"
 
 
-def _text(quoted: Quoted) -> str:
+def _text(quoted: script.Quoted) -> str:
     if quoted.backtick:
         return f"`{quoted.text}`"
     return quote(quoted.text)
 
 
-def _expression(expression: Expression | None) -> str:
+def _expression(expression: script.Expression | None) -> str:
     """An expression, with parentheses around every part that is one itself."""
     text = ""
     match expression:
-        case Quoted(backtick=True):
+        case script.Quoted(backtick=True):
             text = _text(expression)
-        case Quoted():
+        case script.Quoted():
             text = literal(expression.text)
-        case ScriptNumber(number=number):
+        case script.ScriptNumber(number=number):
             text = str(number)
-        case Variable(name=name):
+        case script.Variable(name=name):
             text = name
-        case Array(items=items):
+        case script.Array(items=items):
             text = f"[{', '.join(_expression(item) for item in items)}]"
-        case FunctionCall(name=name, operands=operands):
+        case script.FunctionCall(name=name, operands=operands):
             text = f"{name}({', '.join(map(_expression, operands))})"
-        case Operation(operator=operator, operands=(only,)):
+        case script.Operation(operator=operator, operands=(only,)):
             text = f"{operator} {_inner(only)}"
-        case Operation(operator=operator, operands=operands):
+        case script.Operation(operator=operator, operands=operands):
             text = f" {operator} ".join(map(_inner, operands))
         case None:
             pass
     return text
 
 
-def _inner(expression: Expression) -> str:
+def _inner(expression: script.Expression) -> str:
     return (
         f"({_expression(expression)})"
-        if isinstance(expression, Operation)
+        if isinstance(expression, script.Operation)
         else _expression(expression)
     )
