@@ -26,7 +26,7 @@ from tuner.search.budget import MOST_BESIDE, aside_s
 from tuner.search.runner import Runner
 from tuner.search.search import Search
 from tuner.search.study import Asked, Ending, Note, Phase, Study, Trial
-from tuner.search.verdict import candidate_of, front_of
+from tuner.search.verdict import _front, candidate_of, front_of
 
 
 def adds_disk(asked: Asked, made: Measurement) -> Measurement:
@@ -96,3 +96,8 @@ def test_its_time_is_kept_for_it(study: Study) -> None:
 
 def test_without_one_nothing_is_paired_beside_the_winner() -> None:
     assert study_of(None, BUDGET_S).of(Phase.FRONT) == ()
+
+
+def test_a_point_that_is_better_by_less_than_noise_is_no_trade() -> None:
+    """The second is as good as the first but for less of one figure, the fourth worse in both."""
+    assert _front([(0.3, -0.2), (0.2, -0.195), (0.1, 0.0), (0.0, -0.1), (-0.1, 0.5)]) == [0, 2, 4]

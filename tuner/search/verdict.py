@@ -4,7 +4,6 @@ events; and what it hands on to comparisons and later searches; pure."""
 from __future__ import annotations
 
 import math
-import operator
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -74,14 +73,10 @@ def gains_of(trials: Sequence[Trial]) -> dict[str, list[float]]:
 def recipe_of(trials: Sequence[Trial], winner: Changes) -> Trial | None:
     """The run of the best recipe, where a winner goes beyond it; None where it is that one, or some
     of its changes."""
-    tried = [
-        trial for trial in trials if trial.phase is Phase.SEARCH and trial.why.startswith(RECIPE)
-    ]
-    best, _ = max(
-        over_baseline(tried, trials),
-        key=lambda trial_and_log: trial_and_log[1],
-        default=(None, 0.0),
-    )
+    searched = (trial for trial in trials if trial.phase is Phase.SEARCH)
+    tried = [trial for trial in searched if trial.why.startswith(RECIPE)]
+    gains = over_baseline(tried, trials)
+    best, _ = max(gains, key=lambda trial_and_log: trial_and_log[1], default=(None, 0.0))
     return None if best is None or {*winner} <= {*best.changes} else best
 
 
@@ -361,17 +356,24 @@ def to_pair(trials: Sequence[Trial], other: Objective, limits: Limits) -> tuple[
         for changes, runs in logs.items()
         if changes == BASELINE or disqualified(trials, changes, limits) is None
     }
-    front = [changes for changes in means if _is_on_front(means[changes], means.values())]
-    others = [changes for changes in front if changes not in (candidate_of(trials), BASELINE)]
-    beside = sorted(others, key=lambda changes: -means[changes][0])
+    points = list(means)
+    front = (points[number] for number in _front(list(means.values())))
+    beside = [changes for changes in front if changes not in (candidate_of(trials), BASELINE)]
     every = max(1.0, len(beside) / MOST_BESIDE)
     return tuple(beside[int(every * at)] for at in range(min(MOST_BESIDE, len(beside))))
 
 
-def _is_on_front(figures: Sequence[float], of_all: Iterable[Sequence[float]]) -> bool:
-    """Whether no other point is as good in every figure."""
-    rivals = (rival for rival in of_all if rival != figures)
-    return not any(all(map(operator.ge, rival, figures)) for rival in rivals)
+_ALIKE = 0.01  # Figures this close, as logarithms, are the same.
+
+
+def _front(scores: Sequence[Sequence[float]]) -> list[int]:
+    """Which points, the highest first score first, are above all before them in the second, by
+    logarithms."""
+    front, highest = list[int](), -math.inf
+    for number in sorted(range(len(scores)), key=lambda number: -scores[number][0]):
+        if scores[number][1] > highest + _ALIKE:
+            front, highest = [*front, number], scores[number][1]
+    return front
 
 
 @dataclass(frozen=True)
@@ -386,16 +388,16 @@ class FrontPoint:
 
     @property
     def scores(self) -> tuple[float, float]:
-        """Both as ratios, of which more is better."""
-        return self.gain.ratio, self.objective.facts.turned(self.other.ratio)
+        """Both as logarithms, of which more is better."""
+        return math.log(self.gain.ratio), self.objective.facts.log_score(self.other.ratio)
 
 
 def front_of(study: Study) -> tuple[FrontPoint, ...]:
     """The points that pairs show, without those that are worse in both figures than another one or
     the profile as written; the largest gain first."""
-    points = sorted(_front_points(study), key=lambda point: -point.gain.ratio)
-    scores = [(1.0, 1.0), *(point.scores for point in points)]
-    return tuple(point for point in points if _is_on_front(point.scores, scores))
+    points = [*_front_points(study)]
+    front = _front([(0.0, 0.0), *(point.scores for point in points)])
+    return tuple(points[number - 1] for number in front if number)
 
 
 def _front_points(study: Study) -> Iterator[FrontPoint]:
