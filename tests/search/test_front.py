@@ -101,3 +101,17 @@ def test_without_one_nothing_is_paired_beside_the_winner() -> None:
 def test_a_point_that_is_better_by_less_than_noise_is_no_trade() -> None:
     """The second is as good as the first but for less of one figure, the fourth worse in both."""
     assert _front([(0.3, -0.2), (0.2, -0.195), (0.1, 0.0), (0.0, -0.1), (-0.1, 0.5)]) == [0, 2, 4]
+
+
+def test_runs_that_become_slow_end_with_the_budget() -> None:
+    world = World(START_S, rate=by_workers(0.3), adds=adds_disk)
+
+    def slows(asked: Asked) -> None:
+        world.now_s += 100.0 if asked.phase is Phase.FRONT else 0.0
+
+    world.stop = slows
+    asked = changed(setup(world), front=Objective.DISK, budget_s=2 * BUDGET_S)
+    trials = [step for step in Search(Runner(asked)).run() if isinstance(step, Trial)]
+    assert trials[-1].phase is Phase.FRONT
+    longest_s = max(trial.ended_s - trial.at_s for trial in trials)
+    assert trials[-1].ended_s <= 2 * BUDGET_S + 2 * longest_s

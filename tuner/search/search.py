@@ -418,13 +418,10 @@ class Ascent:
     def _beyond_recipe(self, winner: Changes) -> Iterator[Step]:
         """Fresh pairs of a confirmed winner and the best recipe, where there is time for enough:
         what the climb gave beyond what experts would have tried."""
-        forecast, recipe = self.runner.forecast, self._recipe_beyond(winner)
+        recipe = self._recipe_beyond(winner)
         if recipe is not None:
-            pair_s = forecast.pair_s(forecast.plans.final, winner)
-            fit = int((forecast.left_s() - self.runner.setup.pace.end_s) / pair_s)
             sides = {recipe.changes: recipe.why, winner: BEST}
-            pairs = max(FEWEST_PAIRS, min(fit, MOST_PAIRS))
-            yield from self._beside(winner, Phase.RECIPE, [sides] * pairs)
+            yield from self._beside(winner, Phase.RECIPE, [sides] * MOST_PAIRS)
 
     def front(self) -> Iterator[Step]:
         """The fewest pairs, in turns, of the profile as written and of as many other points of the
@@ -446,19 +443,21 @@ class Ascent:
     def _beside(
         self, winner: Changes, phase: Phase, pairs: Sequence[Mapping[Changes, str]]
     ) -> Iterator[Step]:
-        """Pairs beside those of a winner, as long as that can be recommended; what is complete is
-        not made again."""
-        runner, plan = self.runner, self.runner.forecast.plans.final
-        runs = runner.of(phase)
+        """Pairs beside those of a winner, as long as that can be recommended and there is time;
+        what is complete is not made again."""
+        runner, forecast = self.runner, self.runner.forecast
+        runs, plan = runner.of(phase), forecast.plans.final
         made = {run.pair for sides in pairs for _, run in neighbours(runs, *sides)}
-        tasks = [
-            partial(self._pair, phase, sides, plan, pair)
-            for pair, sides in enumerate(pairs, 1)
-            if pair not in made
-        ]
+        turns = [(pair, sides) for pair, sides in enumerate(pairs, 1) if pair not in made]
 
         def next_task(_: str) -> Task | None:
-            return tasks.pop(0) if tasks and not self._is_disqualified(winner) else None
+            if not turns or self._is_disqualified(winner):
+                return None
+            pair, sides = turns.pop(0)
+            *_before, after = sides
+            needed_s = forecast.pair_s(plan, after) + runner.setup.pace.end_s
+            is_late = forecast.left_s() < needed_s
+            return None if is_late else partial(self._pair, phase, sides, plan, pair)
 
         yield from runner.run(next_task, again=False)
 
