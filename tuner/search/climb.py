@@ -10,7 +10,7 @@ from functools import cached_property
 
 from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, TrialPlan
 from tuner.measure.speed import Adjustment
-from tuner.profile.objective import FigureBound, Objective
+from tuner.profile.objective import FigureBound
 from tuner.search.budget import affordable
 from tuner.search.calibration import Calibration, adjustment_of
 from tuner.search.effects import EffectRatio
@@ -254,7 +254,7 @@ class Climb:
             raise TypeError("a run at a fixed rate tells nothing of the highest rate")
         margins = self.limits.margins(outcome)
         if isinstance(outcome, Measurement):
-            margins += tuple(self._kept(outcome))
+            margins += tuple(self._kept(outcome, self._written()))
             value, error = self._value(trial, outcome, self._explained(trial.machine))
             matters = self._mattering(outcome)
             observation = Observation(point, value, error, trial.at_s, True, margins, matters)
@@ -263,27 +263,33 @@ class Climb:
         moved_s = 0.0 if outcome.spent is None else outcome.spent.restart_s
         self.strategy.tell(replace(observation, moved_s=moved_s, machine=trial.machine))
 
-    def _kept(self, run: Measurement) -> Iterator[tuple[str, float]]:
-        """How far a run keeps what a gain must keep of other figures, as margins of guardrails."""
-        for bound in self.at_least:
-            written = self._written(bound.objective)
-            if written and (figure := run.figure_of(bound.objective)) > 0:
-                yield str(bound), bound.margin(figure / written)
+    def _written(self) -> dict[FigureBound, float]:
+        """The mean of each figure that a gain must keep, of the profile as written."""
+        of_written = [trial.measurement for trial in self._learnt if trial.changes == BASELINE]
+        runs = [run for run in of_written if run is not None]
+        return {
+            bound: statistics.fmean(run.figure_of(bound.objective) for run in runs)
+            for bound in (self.at_least if runs else ())
+        }
 
-    def _keeps(self, point: Point) -> bool:
-        """Whether what was measured at a point keeps, in the mean, what a gain must keep."""
-        margins: dict[str, list[float]] = {}
-        for trial in self._learnt if self.at_least else ():
-            if trial.measurement is not None and self.knobs.point(trial.changes) == point:
-                for name, margin in self._kept(trial.measurement):
-                    margins.setdefault(name, []).append(margin)
-        return all(statistics.fmean(seen) >= 0 for seen in margins.values())
+    def _kept(
+        self, run: Measurement, written: Mapping[FigureBound, float]
+    ) -> Iterator[tuple[str, float]]:
+        """How far a run keeps these, as margins of guardrails; none of what no run shows."""
+        for bound, usual in written.items():
+            if usual and (figure := run.figure_of(bound.objective)) > 0:
+                yield str(bound), bound.margin(figure / usual)
 
-    def _written(self, objective: Objective) -> float:
-        """The mean figure of the profile as written; 0 where no run shows it."""
-        runs = [trial.measurement for trial in self._learnt if trial.changes == BASELINE]
-        figures = [run.figure_of(objective) for run in runs if run is not None]
-        return statistics.fmean(figures) if figures else 0.0
+    def _breaking(self) -> set[Point]:
+        """The points whose runs do not keep them, in the mean."""
+        margins: dict[tuple[Point, str], list[float]] = {}
+        written = self._written()
+        for trial in self._learnt if written else ():
+            if trial.measurement is not None:
+                point = self.knobs.point(trial.changes)
+                for name, margin in self._kept(trial.measurement, written):
+                    margins.setdefault((point, name), []).append(margin)
+        return {point for (point, _), seen in margins.items() if statistics.fmean(seen) < 0}
 
     def _value(
         self, trial: Trial, run: Measurement, explained: Adjustment | None
@@ -363,10 +369,11 @@ class Climb:
 
         Points that are like one that broke a guardrail at a fixed rate likely do so as well.
         """
+        breaking = self._breaking()
         beliefs = [
             belief
             for belief in self.strategy.beliefs()
-            if fits(self.knobs.changes(belief.point)) and self._keeps(belief.point)
+            if fits(self.knobs.changes(belief.point)) and belief.point not in breaking
         ]
         keeping = self.checks.kept([belief.point for belief in beliefs])
         likely = [replace(belief, safe=belief.safe * keeping[belief.point]) for belief in beliefs]
