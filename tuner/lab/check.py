@@ -1,5 +1,5 @@
-"""The layer `rsyslogd -N1`: the real daemon reads the whole rendered configuration, and what it
-says is told apart: faults of the files, what it does not stop at, and what only this machine lacks.
+"""The layer `rsyslogd -N1`: the real daemon reads the whole rendered configuration.  Its complaints
+are sorted: faults of the files, complaints that do not stop it, and what only this machine lacks.
 
 Necessary and not sufficient: it accepts nonsense queue sizes, and it crashes on some bad
 configurations, which counts as rejecting them.  It ends with 1 whichever complaint it has.  Each

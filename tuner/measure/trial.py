@@ -111,6 +111,9 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
     begun_cpu_ms = node_counters(client, SILENCE_S).cpu_ms if stores else None
     with Flood(pipe.spec, lab.loads()) as flood:
         watch, freshness = Watch(pipe, flood), _freshness(pipe, plan)
+        if freshness is not None:
+            # It has a whole interval between refreshes.
+            plan = replace(plan, window_s=max(plan.window_s, freshness.interval_s))
         steering = _steering(flood, profile, plan, freshness)
         try:
             stages.begin(TrialPart.WARM_UP, "warm-up")
@@ -266,8 +269,7 @@ def _window(
     watch: Watch, plan: TrialPlan, steering: Steer, sampler: BulkWatch | None, stages: StageClock
 ) -> tuple[Poll, ...]:
     """The window: cut short where it is lost or the engine is warm, if the plan says so, and once
-    longer where that makes it steady.  Where it is to show when events are found, it has a whole
-    interval between refreshes."""
+    longer where that makes it steady."""
     client, marks = watch.pipe.client, list[Mark]()
 
     def after_poll(samples: Sequence[Poll]) -> None:
@@ -284,9 +286,7 @@ def _window(
         marks.append(Mark(latest.at_s, latest.indexed, node_counters(client, SILENCE_S).cpu_ms))
         return is_flat(marks)
 
-    is_fresh = plan.objective is Objective.FRESHNESS
-    interval_s = watch.pipe.lab.engine.refresh_s(watch.pipe.profile.measured) if is_fresh else None
-    samples = watch.follow(max(plan.window_s, interval_s or 0.0), after_poll, enough)
+    samples = watch.follow(plan.window_s, after_poll, enough)
     if plan.extension_s > 0 and not steadiness(samples).steady:
         stages.begin(TrialPart.WINDOW, "window, extended because the rate is not steady")
         samples += watch.follow(plan.extension_s, after_poll)
