@@ -20,7 +20,7 @@ from typer.main import get_group
 
 from tuner import __version__, errors
 from tuner.cli.console import printable, say_what_waited
-from tuner.cli.options import Arguments, docstrings
+from tuner.cli.options import Arguments, command_homes, docstrings, usage_class
 from tuner.host.programs import choose_rsyslogd
 from tuner.host.signals import install_handlers, received
 
@@ -28,22 +28,14 @@ if TYPE_CHECKING:
     # Typer's own copy of Click, which it gives no public name.
     from typer._click import Command, Context
 
+_USAGE = Path(__file__).with_name("usage")
 # The commands, in the order of `--help`: each with the module of tuner.cli.usage that has its
-# arguments, in a class of its name, and the module here that has the function of its name.
+# arguments, and the module here that has the function of its name.
 COMMANDS = {
-    "init": ("profiles", "first_profile"), "import": ("profiles", "first_profile"),
-    "advise": ("profiles", "advise"), "validate": ("profiles", "validate"),
-    "test": ("profiles", "cases"), "explain": ("profiles", "explain"),
-    "schema": ("profiles", "explain"), "render": ("profiles", "render"),
-    "diff": ("profiles", "render"), "search": ("measuring", "search"),
-    "diagnose": ("hosts", "diagnose"), "workload": ("traffic", "traffic"),
-    "bench": ("measuring", "bench"), "compare": ("measuring", "bench"),
-    "sweep": ("measuring", "bench"), "flood": ("traffic", "traffic"),
-    "sink": ("traffic", "traffic"), "plan": ("measuring", "plan"), "apply": ("hosts", "apply"),
-    "confirm": ("hosts", "apply"), "verify": ("hosts", "apply"), "recover": ("hosts", "apply"),
-    "report": ("measuring", "search"), "doctor": ("hosts", "doctor"), "lab": ("hosts", "lab"),
-    "cluster": ("hosts", "cluster"),
-}  # fmt: skip
+    name: (module, home)
+    for module in ("profiles", "measuring", "traffic", "hosts")
+    for name, home in command_homes(_USAGE / f"{module}.py").items()
+}
 _FUNCTIONS = {"import": "import_", "test": "run_cases"}
 _HIDDEN = ("versions", "member")
 
@@ -112,22 +104,16 @@ def _plain_message(error: typer.BadParameter) -> str:
 def summaries() -> dict[str, str]:
     """The first paragraph of each command's help, read from the source of tuner.cli.usage:
     importing that would double the time of `--help`."""
-    usage = Path(__file__).with_name("usage")
     return {
-        name: docstrings(usage / f"{module}.py")[_usage_class(name)].partition("\n\n")[0]
+        name: docstrings(_USAGE / f"{module}.py")[usage_class(name)].partition("\n\n")[0]
         for name, (module, _) in COMMANDS.items()
     }
-
-
-def _usage_class(name: str) -> str:
-    """The name of the class with a command's arguments."""
-    return f"{name.capitalize()}Arguments"
 
 
 def command(name: str) -> Command:
     """The command `name` with its arguments; its own module is imported when it runs."""
     module, home = COMMANDS[name]
-    usage: type[Arguments] = getattr(import_module(f"tuner.cli.usage.{module}"), _usage_class(name))
+    usage: type[Arguments] = getattr(import_module(f"tuner.cli.usage.{module}"), usage_class(name))
     root = typer.Typer(add_completion=False)
     root.callback()(lambda: None)
     if parts := [part for part in vars(usage).values() if isinstance(part, type)]:

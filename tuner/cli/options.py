@@ -21,7 +21,8 @@ from tuner.host.programs import CHOSEN_RSYSLOGD
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
 _DURATION = re.compile("".join(rf"(?:(?P<{unit}>\d+(?:\.\d+)?){unit})?" for unit in "hms"))
-
+# How the name of a class with a command's arguments ends.
+_ARGUMENTS = "Arguments"
 
 optional = partial(typer.Option, None)
 flag = partial(typer.Option, False)
@@ -31,7 +32,30 @@ flag = partial(typer.Option, False)
 def docstrings(module: Path) -> dict[str, str]:
     """The docstrings of a module's classes and of their attributes, by qualified names.  They are
     read from its text, which takes a fraction of an import."""
-    return dict(_documented(ast.parse(module.read_text("utf-8")).body, ""))
+    return dict(_documented(_parsed(module), ""))
+
+
+@cache
+def _parsed(module: Path) -> list[ast.stmt]:
+    return ast.parse(module.read_text("utf-8")).body
+
+
+def command_homes(module: Path) -> dict[str, str]:
+    """The commands whose arguments a module of tuner.cli.usage has, in its order: for each, the
+    module of tuner.cli that carries it out, which is of its name unless its class says `home`."""
+    homes = {}
+    for statement in _parsed(module):
+        if isinstance(statement, ast.ClassDef) and statement.name.endswith(_ARGUMENTS):
+            command = statement.name.removesuffix(_ARGUMENTS).lower()
+            given = {keyword.arg: keyword.value for keyword in statement.keywords}
+            home = given.get("home", ast.Constant(command))
+            homes[command] = str(ast.literal_eval(home))
+    return homes
+
+
+def usage_class(command: str) -> str:
+    """The name of the class with a command's arguments."""
+    return f"{command.capitalize()}{_ARGUMENTS}"
 
 
 def _documented(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[str, str]]:
@@ -58,6 +82,9 @@ class Arguments:
 
     `given` has those that were written on the command line, as the user calls them.
     """
+
+    def __init_subclass__(cls, home: str = "") -> None:
+        """`home` is the module of tuner.cli that carries the command out; see `command_homes`."""
 
     def __init__(self, given: Mapping[str, str] | None = None, **values: object) -> None:
         self.given = given or {}

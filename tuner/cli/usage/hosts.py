@@ -122,7 +122,7 @@ class ApplyArguments(Changing, OnHosts):
     """Replace files and templates that rsyslog-tune did not make, too."""
 
 
-class ConfirmArguments(Reporting):
+class ConfirmArguments(Reporting, home="apply"):
     """Keep what `apply --confirm-within` applied: the hosts will not restore themselves.
 
     Also finishes `apply --all-or-none` where a host was lost at its end.  Exits with 1 when
@@ -130,7 +130,7 @@ class ConfirmArguments(Reporting):
     """
 
 
-class VerifyArguments(OnHosts):
+class VerifyArguments(OnHosts, home="apply"):
     """Compare hosts and engine with the profile: files, process, ports, versions, packages,
     secrets, certificates, limits, templates and settings.
 
@@ -140,7 +140,7 @@ class VerifyArguments(OnHosts):
     profile: Path = required_profile()
 
 
-class RecoverArguments(Changing):
+class RecoverArguments(Changing, home="apply"):
     """Restore what an apply left that did not end: files, service, timers, the engine's objects.
 
     Undoes what this machine began, also what still waits for confirm; with --host or --inventory

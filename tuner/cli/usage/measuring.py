@@ -141,7 +141,7 @@ class BenchArguments(Exporting):
 _SIDE = typer.Argument(help="A profile, or a configuration of rsyslog, FILE.conf.")
 
 
-class CompareArguments(Exporting):
+class CompareArguments(Exporting, home="bench"):
     """Compare two profiles in interleaved pairs.
 
     Both profiles run with the workload of A; where A is a configuration of rsyslog and B a profile
@@ -177,7 +177,7 @@ class CompareArguments(Exporting):
     """Decides which side of a pair runs first."""
 
 
-class SweepArguments(InLabs):
+class SweepArguments(InLabs, home="bench"):
     """Measure the variants of an experiment file side by side, and print them beside what others
     published.
 
@@ -207,7 +207,7 @@ class SweepArguments(InLabs):
     """Where results go; must be new or empty."""
 
 
-class ReportArguments(Reporting):
+class ReportArguments(Reporting, home="search"):
     """Rewrite the report of a search from its journal, and print it as Markdown.
 
     Writes report.html, report.md, report.json and trials.csv beside the journal, unless a search

@@ -23,11 +23,44 @@ from tuner.cli.options import (
 from tuner.render.form import Format
 
 
-class InitArguments(Reporting):
+class InitArguments(Reporting, home="first_profile"):
     """Write a commented first profile that fits this machine; never overwrites a file."""
 
     profile: Path = typer.Argument(LOCAL)
     """The file to write."""
+
+
+class ImportArguments(Reporting, home="first_profile"):
+    """Write a profile on top of an existing rsyslog configuration.
+
+    The configuration stays as it is, byte for byte: what a search finds is changed in it, parameter
+    by parameter.  Of a --host its files are kept beside the profile, in PROFILE.files, to be
+    checked in with it.  rsyslog's own YAML (rsyslog.yaml) is translated by rsyslogd, 8.2604 or
+    newer, and the translation kept beside the profile.
+
+    The profile is loaded and linted at once.  Where rsyslogd is installed, rsyslogd -N1 reads the
+    configuration, and its verdict is printed.  Then it lists, each with its place, what a search
+    can change, and what a lab leaves out or replaces.
+    """
+
+    file: Path | None = typer.Argument(None, metavar="FILE")
+    """rsyslog's configuration, such as /etc/rsyslog.conf; what it includes is read with it."""
+    profile: Path | None = optional("-o", "--output-file", metavar="PROFILE")
+    """The file to write."""
+    host: str | None = optional(metavar="HOST")
+    """Read the files on this host, /etc/rsyslog.conf where none is named: one of the inventory by
+    its name, or an address such as ssh://USER@HOST."""
+    inventory: Path | None = INVENTORY
+    uses: str | None = optional(metavar="URL")
+    """Ask this engine what each field of the indices was searched for, and keep it beside the
+    profile, in PROFILE.uses.yaml: a search then tries an explicit mapping."""
+    index: str | None = optional(metavar="PATTERN")
+    """The indices to ask about with --uses; by default those that the configuration writes to by
+    name."""
+    release: str | None = optional(metavar="RELEASE")
+    """The release of rsyslog that the profile is for, such as 8.2512; by default that of the
+    rsyslogd here, or on HOST."""
+    rsyslogd: Path | None = RSYSLOGD
 
 
 class AdviseArguments(Reporting):
@@ -95,6 +128,41 @@ def _completions(incomplete: str) -> list[str]:
     return sorted({key.name for key in every_key() if key.name.startswith(incomplete)})
 
 
+class TestArguments(Arguments, home="cases"):
+    """Test what messages become: documents with their index and fields, lines in files, or
+    nothing.
+
+    The rendered profile, or a configuration of rsyslog, runs on a real rsyslogd on loopback.  It
+    gets the message of each case; the built-in sink stands for the engine, files for all other
+    places.  What comes of a message is compared with what its case expects, field by field.
+
+    Exits with 2 when a case fails, with 78 when TESTS or the profile is wrong, with 1 when rsyslogd
+    rejects the configuration, with 69 when rsyslogd or a module of it is missing.
+    """
+
+    tests: list[Path] = typer.Argument(metavar="TESTS...")
+    """Files of cases, in YAML; see docs/test.md."""
+    profile: Path | None = optional(
+        metavar="PROFILE",
+        help=f"The profile to test, in place of the one that TESTS name; by default {LOCAL}.",
+    )
+    conf: Path | None = optional(metavar="FILE")
+    """The configuration of rsyslog to test, such as /etc/rsyslog.conf, in place of a profile."""
+    record: Path | None = optional(metavar="LOG")
+    """Write TESTS, which must not exist yet: a case for each line of LOG that expects what comes of
+    it today."""
+    by_input: str | None = optional("--input", metavar="NAME")
+    """Record by this input: its type, or type and port, file or socket where several have it, such
+    as imudp:514; by default the first that takes messages from the network."""
+    junit: Path | None = optional(metavar="FILE")
+    """Write the results as JUnit XML too, for CI servers."""
+    templates: Path | None = TEMPLATES
+    rsyslogd: Path | None = RSYSLOGD
+    output: ProblemFormat = typer.Option(ProblemFormat.TEXT)
+    """Format on stdout; github: only differences, as GitHub Actions annotations; gitlab: as a
+    GitLab code quality report."""
+
+
 class ExplainArguments(Reporting):
     """Explain a key of a profile: what it does, its default, range and pitfalls; an rsyslog
     module and its keys; or a lint rule, by the code at the end of its messages.
@@ -109,7 +177,7 @@ class ExplainArguments(Reporting):
     queue full."""
 
 
-class SchemaArguments(Arguments):
+class SchemaArguments(Arguments, home="explain"):
     """Print the JSON Schema of a profile, for editors that complete and check YAML.
 
     Write it beside the profile as profile.schema.json, the name in the profile's first line.
@@ -147,7 +215,7 @@ class RenderArguments(Rendering, Reporting):
     installs them, checks them first and takes them back."""
 
 
-class DiffArguments(Reporting):
+class DiffArguments(Reporting, home="render"):
     """Compare a cluster's templates, policies and live settings with the rendered profile, or what
     two profiles render.
 
@@ -161,71 +229,3 @@ class DiffArguments(Reporting):
     elasticsearch: str | None = optional(metavar="URL")
     """The Elasticsearch or OpenSearch to compare with; read only."""
     templates: Path | None = TEMPLATES
-
-
-class TestArguments(Arguments):
-    """Test what messages become: documents with their index and fields, lines in files, or
-    nothing.
-
-    The rendered profile, or a configuration of rsyslog, runs on a real rsyslogd on loopback.  It
-    gets the message of each case; the built-in sink stands for the engine, files for all other
-    places.  What comes of a message is compared with what its case expects, field by field.
-
-    Exits with 2 when a case fails, with 78 when TESTS or the profile is wrong, with 1 when rsyslogd
-    rejects the configuration, with 69 when rsyslogd or a module of it is missing.
-    """
-
-    tests: list[Path] = typer.Argument(metavar="TESTS...")
-    """Files of cases, in YAML; see docs/test.md."""
-    profile: Path | None = optional(
-        metavar="PROFILE",
-        help=f"The profile to test, in place of the one that TESTS name; by default {LOCAL}.",
-    )
-    conf: Path | None = optional(metavar="FILE")
-    """The configuration of rsyslog to test, such as /etc/rsyslog.conf, in place of a profile."""
-    record: Path | None = optional(metavar="LOG")
-    """Write TESTS, which must not exist yet: a case for each line of LOG that expects what comes of
-    it today."""
-    by_input: str | None = optional("--input", metavar="NAME")
-    """Record by this input: its type, or type and port, file or socket where several have it, such
-    as imudp:514; by default the first that takes messages from the network."""
-    junit: Path | None = optional(metavar="FILE")
-    """Write the results as JUnit XML too, for CI servers."""
-    templates: Path | None = TEMPLATES
-    rsyslogd: Path | None = RSYSLOGD
-    output: ProblemFormat = typer.Option(ProblemFormat.TEXT)
-    """Format on stdout; github: only differences, as GitHub Actions annotations; gitlab: as a
-    GitLab code quality report."""
-
-
-class ImportArguments(Reporting):
-    """Write a profile on top of an existing rsyslog configuration.
-
-    The configuration stays as it is, byte for byte: what a search finds is changed in it, parameter
-    by parameter.  Of a --host its files are kept beside the profile, in PROFILE.files, to be
-    checked in with it.  rsyslog's own YAML (rsyslog.yaml) is translated by rsyslogd, 8.2604 or
-    newer, and the translation kept beside the profile.
-
-    The profile is loaded and linted at once.  Where rsyslogd is installed, rsyslogd -N1 reads the
-    configuration, and its verdict is printed.  Then it lists, each with its place, what a search
-    can change, and what a lab leaves out or replaces.
-    """
-
-    file: Path | None = typer.Argument(None, metavar="FILE")
-    """rsyslog's configuration, such as /etc/rsyslog.conf; what it includes is read with it."""
-    profile: Path | None = optional("-o", "--output-file", metavar="PROFILE")
-    """The file to write."""
-    host: str | None = optional(metavar="HOST")
-    """Read the files on this host, /etc/rsyslog.conf where none is named: one of the inventory by
-    its name, or an address such as ssh://USER@HOST."""
-    inventory: Path | None = INVENTORY
-    uses: str | None = optional(metavar="URL")
-    """Ask this engine what each field of the indices was searched for, and keep it beside the
-    profile, in PROFILE.uses.yaml: a search then tries an explicit mapping."""
-    index: str | None = optional(metavar="PATTERN")
-    """The indices to ask about with --uses; by default those that the configuration writes to by
-    name."""
-    release: str | None = optional(metavar="RELEASE")
-    """The release of rsyslog that the profile is for, such as 8.2512; by default that of the
-    rsyslogd here, or on HOST."""
-    rsyslogd: Path | None = RSYSLOGD

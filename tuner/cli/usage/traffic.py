@@ -16,7 +16,7 @@ from tuner.profile.workload import LONGEST_MESSAGE_BYTES
 from tuner.profile.workload import Distribution as MessageDistribution
 
 
-class WorkloadArguments(Reporting):
+class WorkloadArguments(Reporting, home="traffic"):
     """Learn from a log what traffic is like, for `workload.sample` of a profile.
 
     It reads syslog with heads (RFC 3164, RFC 5424, as files of rsyslog have them) and lines without
@@ -45,7 +45,7 @@ _pem = partial(optional, metavar="PEM")
 _bound = partial(optional, min=120, max=LONGEST_MESSAGE_BYTES)
 
 
-class FloodArguments(Reporting):
+class FloodArguments(Reporting, home="traffic"):
     """Flood a syslog receiver with messages, and print the rate and the CPU time used.
 
     The receiver must be on this machine or in allow-targets; others are refused (exit code 5).
@@ -103,7 +103,7 @@ class FloodArguments(Reporting):
 _KINDS = "; ".join(f"{kind.value}: {kind.meaning}" for kind in FaultKind)
 
 
-class SinkArguments(Reporting):
+class SinkArguments(Reporting, home="traffic"):
     """Answer bulk requests on loopback until Ctrl-C: counts every event and stores none.
 
     At the end it prints what arrived: documents per index, and for each flood the events that are
