@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tuner.profile.model import BaseFiles, Profile
 from tuner.profile.placement import sockets_of
+from tuner.reading import asset_folder
 from tuner.render.artefacts import RSYSLOG, Artefact, base_files, base_places, fragment_path
 from tuner.render.engine_files import marked, place_of
 from tuner.render.form import WHOLE, Form, Format
@@ -19,19 +20,6 @@ from tuner.render.templates import Templates, fingerprint, shipped_templates
 _SWAP = "swap"
 _CONFIG = f"/etc/{RSYSLOG}"
 FILES = "files/"
-
-
-# What each brings beside the files: its path, and the template that writes it.
-_WRITTEN = {
-    Format.PLAIN: {},
-    Format.ANSIBLE: {
-        "defaults/main.yml": "ansible-defaults.yml.j2",
-        "handlers/main.yml": "ansible-handlers.yml.j2",
-        "tasks/main.yml": "ansible-tasks.yml.j2",
-    },
-    Format.PUPPET: {"manifests/init.pp": "puppet-init.pp.j2"},
-    Format.SALT: {"init.sls": "salt-init.sls.j2"},
-}
 
 
 class _Installed(NamedTuple):
@@ -86,16 +74,26 @@ def exported(
     }
     values["digest"] = fingerprint(values)
     writer = templates or shipped_templates()
-    written = {**_WRITTEN[format_], f"{FILES}{_SWAP}": f"{_SWAP}.j2"}
+    written = {f"{FILES}{_SWAP}": f"export/{_SWAP}.j2", **_own_files(format_)}
     artefacts = [Artefact(FILES + file.path, file.text, file.private) for file in rendered]
     if put_template is not None:
         artefacts = [file for file in artefacts if file.path != FILES + put_template.source]
         artefacts.append(Artefact(FILES + put_template.source, put_template.text))
     artefacts += [
-        Artefact(path, writer.fill(f"export/{template}", **values))
+        Artefact(path, writer.fill(template, **values))
         for path, template in written.items()
     ]
     return tuple(sorted(artefacts, key=lambda file: file.path))
+
+
+def _own_files(format_: Format) -> dict[str, str]:
+    """What a format has beside the installed files: by its path, the template that writes it."""
+    shipped = asset_folder("templates")
+    folder = shipped / "export" / format_.value
+    return {
+        str(template.relative_to(folder).with_suffix("")): str(template.relative_to(shipped))
+        for template in folder.rglob("*.j2")
+    }
 
 
 def _of_profile(profile: Profile, rendered: Sequence[Artefact]) -> list[_Installed]:

@@ -211,8 +211,8 @@ class RenderArguments(Rendering, Reporting):
     """hosts.yaml, or an inventory of Ansible's: a configuration for each collector in it that is to
     run this profile, with the host's own changes."""
     format_: Format = typer.Option(Format.PLAIN, "--format")
-    """plain: the files as they are. ansible, puppet, salt: a role, a module or a state that
-    installs them, checks them first and takes them back."""
+    """plain: the files as they are. Else what your configuration management installs them with: a
+    role, a module or a state, which checks them first and takes them back."""
 
 
 class DiffArguments(Reporting, home="render"):
