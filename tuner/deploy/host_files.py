@@ -124,14 +124,27 @@ def _newest(logs: list[HostLog], host: Host, complain: Complain) -> tuple[HostLo
     return tuple(logs[-number:])
 
 
+class CountersTail:
+    """What comes to a file of counters on a host from now on."""
+
+    def __init__(self, host: Host, path: PurePath, complain: Complain) -> None:
+        self._host, self._path = host, path
+        self._read = counters_logs(host, path, complain)[-1].size
+
+    def more(self, complain: Complain) -> Iterator[Numbered]:
+        """The lines that came since it was asked last; the last one may be cut off."""
+        size = counters_logs(self._host, self._path, lambda _: None)[-1].size
+        # It was rotated meanwhile where it is shorter.
+        first = self._read if size >= self._read else 0
+        self._read = size
+        return _lines(self._host, self._path, first, size, complain)
+
+
 def grown(host: Host, path: PurePath, for_s: float, complain: Complain) -> Iterator[Numbered]:
     """What is written to a file of counters during that time."""
-    before = counters_logs(host, path, complain)[-1].size
+    tail = CountersTail(host, path, complain)
     time.sleep(for_s)
-    size = counters_logs(host, path, lambda _: None)[-1].size
-    # It was rotated meanwhile where it is shorter.
-    first = before if size >= before else 0
-    return _lines(host, path, first, size, complain)
+    return tail.more(complain)
 
 
 def lines_of_logs(host: Host, logs: Iterable[HostLog], complain: Complain) -> Iterator[Numbered]:

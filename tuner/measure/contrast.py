@@ -57,7 +57,7 @@ class Contrast:
         exact (Phipson and Smyth 2010, Stat Appl Genet Mol Biol 9:39)."""
         if self.paired:
             apart = values[self.of_a :] - values[: self.of_a]
-            means: Numbers = _signs(self.of_a) @ apart / self.of_a
+            means: Numbers = exchanges(self.of_a) @ apart / self.of_a
             return means
         sums: Numbers = _halves(self.of_a, self.of_b) @ values
         between: Numbers = sums / self.of_b - (values.sum() - sums) / self.of_a
@@ -100,7 +100,7 @@ def share_as_far(differences: Numbers) -> float:
 
 
 @lru_cache(maxsize=4)
-def _signs(pairs: int) -> Numbers:
+def exchanges(pairs: int) -> Numbers:
     """Ways to exchange the sides of pairs, a row each; the first exchanges none."""
     if 2**pairs <= _MOST_ENUMERATED:
         return np.array(list(itertools.product((1.0, -1.0), repeat=pairs)))

@@ -80,8 +80,7 @@ def exported(
         artefacts = [file for file in artefacts if file.path != FILES + put_template.source]
         artefacts.append(Artefact(FILES + put_template.source, put_template.text))
     artefacts += [
-        Artefact(path, writer.fill(template, **values))
-        for path, template in written.items()
+        Artefact(path, writer.fill(template, **values)) for path, template in written.items()
     ]
     return tuple(sorted(artefacts, key=lambda file: file.path))
 

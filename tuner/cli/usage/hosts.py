@@ -154,6 +154,46 @@ class RecoverArguments(Changing, home="apply"):
     those hosts."""
 
 
+class TrialArguments(NamingHosts):
+    """Try a candidate on production hosts: it takes turns with what runs there, in blocks of time
+    in an order that is drawn, and is judged by the hosts' own counters.
+
+    No traffic is sent, and nothing stays: every host has its own configuration again at the end.
+    The figure is rsyslogd's CPU per event.  Exits with 0 when the trial is over, whatever it
+    showed, with 6 when the candidate broke the same guard twice, with 1 when somebody else changed
+    a host, with 5 when a guard refused or you declined.
+    """
+
+    profile: Path | None = typer.Argument(None, metavar="[PROFILE]")
+    """The candidate: a profile on top of the hosts' own configuration, such as the best.yaml of
+    search --conf."""
+    for_: str = typer.Option("8h", "--for", metavar="DURATION")
+    """How long it may take."""
+    block: str = typer.Option("10m", metavar="DURATION")
+    """How long a side runs before the other has its turn."""
+    burn_in: str = typer.Option("1m", metavar="DURATION")
+    """How much of the beginning of a block is not counted."""
+    max_restarts: int | None = optional(metavar="N", min=2)
+    """The most restarts of rsyslogd on each host."""
+    not_at: list[str] | None = optional(metavar="HH:MM-HH:MM")
+    """A time of the day, by the clock of this machine, in which nothing is restarted; can be
+    repeated."""
+    lossy_restarts: bool = flag("--lossy-restarts")
+    """Also where all that comes in is UDP, of which each restart loses some."""
+    seed: int | None = optional(metavar="N", min=0)
+    """What the order of the sides is drawn with; by default another one each time."""
+    dry_run: bool = flag("--dry-run")
+    """Say what would be done, and do nothing."""
+    run_dir: Path | None = optional(metavar="DIR")
+    """Where the record goes; by default a new folder in rsyslog-tune-runs."""
+    resume: Path | None = optional(metavar="DIR")
+    """Go on with the trial of this folder."""
+    stop: Path | None = optional(metavar="DIR")
+    """Put back what was there before the trial of this folder, whose command was killed."""
+    yes: bool = flag("--yes", "-y")
+    """Do not ask."""
+
+
 class LabArguments(Arguments):
     """A lab that stays until `lab down`: up, status, down."""
 

@@ -1,0 +1,247 @@
+"""`rsyslog-tune trial`: a candidate against what runs, on production hosts, by their counters."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import typer
+
+from tuner.cli.console import OutputFormat, print_result, result, say, working
+from tuner.cli.files import new_run_directory, writing_to
+from tuner.cli.hosts import machines_of
+from tuner.cli.layout import print_blocks
+from tuner.cli.options import duration_s
+from tuner.cli.profiles import load
+from tuner.cli.usage.hosts import TrialArguments
+from tuner.deploy import journal
+from tuner.deploy.host_profile import HostProfile, PlannedProfile, host_profile
+from tuner.deploy.journal import Beginning, left_intents, new_intents
+from tuner.deploy.plan import HostChange, host_change, unfit
+from tuner.deploy.production_trial import ProductionTrial
+from tuner.deploy.switchback import Claim, Design, Switchback, pairs_within
+from tuner.deploy.target import RemoteHost
+from tuner.deploy.trial_file import TrialFile, read_trial
+from tuner.deploy.trial_host import RemoteTrialHost, unfit_for_trial
+from tuner.errors import BadUsage, GuardrailBreached, JobFailed, Locked, Refused
+from tuner.profile.base import KeptBase
+from tuner.profile.placement import sockets_of
+from tuner.render.form import WHOLE
+from tuner.report.trial import noise_line, plan_lines, trial_blocks, trial_json
+from tuner.schema.units import size_bytes
+
+_HOURS = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-3]):([0-5]\d)")
+
+
+class _Clock:
+    """The time of this machine."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def wait(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+@dataclass(frozen=True)
+class QuietHours:
+    """Times of the day in which no host is restarted, as minutes from midnight."""
+
+    spans: tuple[tuple[int, int], ...]
+
+    def wait_s(self, at: float, for_s: float) -> float:
+        """How long to wait until so long a time is free of them; 0 where it is."""
+        moved = at
+        for _ in range(len(self.spans) * 2 + 1):
+            ends = [
+                end for begin, end in self._around(moved) if begin < moved + for_s and moved < end
+            ]
+            if not ends:
+                return moved - at
+            moved = max(ends)
+        raise BadUsage(f"--not-at leaves no time of {for_s / 60:.0f} minutes")
+
+    def _around(self, at: float) -> list[tuple[float, float]]:
+        """When they are on the day before, on that day, and on the next."""
+        midnight = datetime.fromtimestamp(at).replace(hour=0, minute=0, second=0, microsecond=0)
+        days = [midnight + timedelta(days=days) for days in (-1, 0, 1)]
+        return [
+            (
+                (day + timedelta(minutes=begin)).timestamp(),
+                (day + timedelta(minutes=end + (1440 if end <= begin else 0))).timestamp(),
+            )
+            for day in days
+            for begin, end in self.spans
+        ]
+
+
+def quiet_hours(texts: Sequence[str]) -> QuietHours:
+    """Those of texts such as 08:00-09:00; raises BadUsage."""
+    spans = []
+    for text in texts:
+        match = _HOURS.fullmatch(text.strip())
+        if match is None:
+            raise BadUsage(f"--not-at {text!r} is no time of the day: use 08:00-09:00")
+        first, second, third, fourth = map(int, match.groups())
+        spans.append((60 * first + second, 60 * third + fourth))
+    return QuietHours(tuple(spans))
+
+
+def trial(options: TrialArguments) -> None:
+    """Carry out `rsyslog-tune trial`."""
+    if options.stop is not None:
+        _stop(options.stop, options.output)
+        return
+    if options.resume is not None:
+        if given := options.given_beside({"resume", "output", "yes"}):
+            raise BadUsage(f"--resume goes on as it was planned: remove {', '.join(given)}")
+        with writing_to(options.resume, "a trial"):
+            begun = read_trial(options.resume)
+            loaded = begun.profile.loaded
+            profiles = [host_profile(loaded, machine, None, WHOLE) for machine in begun.machines]
+            _carry_out(begun, profiles, options.resume, options)
+        return
+    if options.profile is None:
+        raise BadUsage("name the profile to try, such as the best.yaml of a search")
+    loaded = load(options.profile)
+    machines = machines_of(options.host, options.inventory, options.profile)
+    profiles = [host_profile(loaded, machine, None, WHOLE) for machine in machines]
+    quiet_hours(options.not_at or ())
+    design = _design(options)
+    planned = PlannedProfile(str(loaded.path), loaded.text, loaded.layers, loaded.beside)
+    names = tuple(machine.name for machine in machines)
+    begun = TrialFile(planned, machines, "", Switchback(design, names), tuple(options.not_at or ()))
+    _changes(begun, profiles, lossy=options.lossy_restarts)
+    lines = [*plan_lines(design, names)]
+    if options.dry_run:
+        fields = {"design": design, "hosts": names, "plan": lines}
+        print_result(options.output, "trial-plan", fields, "\n".join(lines))
+        return
+    _ask(lines, options)
+    with new_run_directory(options.run_dir, f"trial-{loaded.profile.name}") as directory:
+        _carry_out(begun, profiles, directory, options)
+
+
+def _design(options: TrialArguments) -> Design:
+    """The trial that fits the time; raises BadUsage where nothing does."""
+    design = Design(
+        pairs=0,
+        block_s=duration_s(options.block),
+        burn_in_s=duration_s(options.burn_in),
+        seed=random.SystemRandom().randrange(2**32) if options.seed is None else options.seed,
+    )
+    if design.burn_in_s * 2 > design.block_s:
+        raise BadUsage(f"--burn-in {options.burn_in} is more than half of --block {options.block}")
+    for_s = duration_s(options.for_)
+    pairs = pairs_within(for_s, design, options.max_restarts)
+    if pairs == 0:
+        raise BadUsage(
+            f"--for {options.for_} has no time for a pair after {design.alone} blocks of A alone: "
+            "use more time, or shorter blocks (--block)"
+        )
+    return replace(design, pairs=pairs)
+
+
+def _changes(
+    begun: TrialFile, profiles: Sequence[HostProfile], *, lossy: bool
+) -> tuple[HostChange, ...]:
+    """What B changes on each host; raises Refused, with everything that is in the way."""
+    design, refused, changes = begun.record.design, list[str](), []
+    with working(f"asking {', '.join(begun.record.hosts)}"):
+        for run in profiles:
+            unfit_here = list(unfit_for_trial(run, design.block_s, design.burn_in_s, lossy=lossy))
+            refused += unfit_here
+            if unfit_here:
+                continue
+            facts = RemoteHost(run.machine, run.files).facts(sockets_of(run.profile))
+            facts.require_finished(run.machine.name)
+            refused += unfit(run, facts, take_over=False)
+            change = host_change(run, facts)
+            if not change.diff:
+                refused.append(f"{run.machine.name} runs the candidate already")
+            changes.append(change)
+    if len(refused) == 1:
+        raise Refused(refused[0])
+    if refused:
+        raise Refused("\n- ".join(["several things are in the way:", *refused]))
+    return tuple(changes)
+
+
+def _ask(lines: Sequence[str], options: TrialArguments) -> None:
+    """Show the plan, and have somebody agree."""
+    if options.yes:
+        return
+    if options.output is OutputFormat.TEXT:
+        result("\n".join(lines))
+    if options.output is OutputFormat.JSON or not sys.stdin.isatty():
+        raise Refused("no terminal to ask on: look at trial --dry-run, then use --yes")
+    if not typer.confirm("Begin?", err=True):
+        raise Refused("declined; nothing is changed")
+
+
+def _carry_out(
+    begun: TrialFile, profiles: Sequence[HostProfile], directory: Path, options: TrialArguments
+) -> None:
+    """Run it, or what is left of it, and say what it showed."""
+    with left_intents() as left:
+        if left:
+            raise Locked(
+                f"{left[0].path} is of an apply or a trial that did not end: rsyslog-tune recover "
+                "ends it"
+            )
+    changes = _changes(begun, profiles, lossy=True)
+    limit = begun.profile.loaded.profile.guardrails.rss_bytes
+    with new_intents() as intents:
+        intents.note(Beginning(begun.profile, None))
+        begun = replace(begun, run=intents.run)
+        begun.write(directory)
+        say(f"record: {directory}; rsyslog-tune trial --resume {directory} goes on with it")
+
+        def note(record: Switchback) -> None:
+            replace(begun, record=record).write(directory)
+            alone = [block for block in record.blocks if block.pair is None]
+            if not record.begun and len(alone) == record.design.alone * len(record.hosts):
+                say(noise_line(record))
+
+        trial_hosts = tuple(
+            RemoteTrialHost(_target(run), change, _kept(run), intents, say)
+            for run, change in zip(profiles, changes, strict=True)
+        )
+        record = ProductionTrial(
+            trial_hosts, _Clock(), note, say,
+            most_bytes=None if limit is None else size_bytes(limit),
+            quiet=quiet_hours(begun.quiet).wait_s,
+        ).run(begun.record)  # fmt: skip
+        intents.remove()
+    print_blocks(options.output, trial_json(record), trial_blocks(record))
+    if record.claim is Claim.FAILED:
+        raise GuardrailBreached("the candidate broke the same guard twice; every host has A")
+    if record.claim is Claim.ENDED:
+        raise JobFailed(f"the trial was ended: {record.ended}")
+
+
+def _target(run: HostProfile) -> RemoteHost:
+    return RemoteHost(run.machine, run.files)
+
+
+def _kept(run: HostProfile) -> KeptBase:
+    if run.profile.base is None:
+        raise RuntimeError("a trial needs a base, which was asked for before")
+    return run.profile.base.kept
+
+
+def _stop(directory: Path, output: OutputFormat) -> None:
+    """Put A back on every host of a trial whose controller is gone."""
+    begun = read_trial(directory)
+    with writing_to(directory, "a trial"), left_intents() as left:
+        mine = [intents for intents in left if intents.run == begun.run]
+        ended = journal.recover(mine, begun.machines, say)
+    text = "\n".join(ended.lines)
+    print_result(output, "trial-stop", {"hosts": dict(ended.hosts.values())}, text)
+    ended.require_whole("as before")

@@ -1,0 +1,175 @@
+"""Conducts a switchback: puts a side on each host, watches its guards, and goes on until something
+is shown, the time is over, or another hand changes a host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from tuner.deploy.block import BlockFigures, Side
+from tuner.deploy.switchback import OF_THE_ENGINE, Block, Breach, Switchback, breach_of
+
+
+class ForeignChange(Exception):
+    """Somebody else changed a host: what, in a sentence."""
+
+
+class TrialHost(Protocol):
+    """A host as a trial sees it."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    def put_candidate(self, within_s: float) -> None:
+        """Run B, armed: A comes back by itself after that time.  Raises JobFailed where it is not
+        taken, and ForeignChange."""
+
+    def put_back(self) -> None:
+        """Run A, as the host had it; nothing to do is fine."""
+
+    def figures(self, since: float) -> BlockFigures | None:
+        """What was counted since a time; None where that is too little.  Raises ForeignChange where
+        files or the process are not those that were put there."""
+
+
+class Clock(Protocol):
+    """Time as a trial knows it, in seconds since 1970."""
+
+    def now(self) -> float:
+        """The time."""
+
+    def wait(self, seconds: float) -> None:
+        """Let so many seconds pass."""
+
+
+Quiet = Callable[[float, float], float]
+"""For a time and a length, how many seconds to wait until so long a time is free of quiet hours."""
+
+
+@dataclass(frozen=True)
+class ProductionTrial:
+    """A trial on these hosts; `note` takes the record after each step, and `tell` a sentence."""
+
+    hosts: tuple[TrialHost, ...]
+    clock: Clock
+    note: Callable[[Switchback], None]
+    tell: Callable[[str], None]
+    most_bytes: int | None = None
+    quiet: Quiet = lambda _at, _for_s: 0.0
+
+    def run(self, record: Switchback) -> Switchback:
+        """Go on with a record until it is over.  Every host has A afterwards, unless somebody else
+        changed it."""
+        try:
+            record = self._alone(record)
+            while not record.is_over:
+                record = self._pair(record)
+                self.note(record)
+        except ForeignChange as change:
+            record = replace(record, ended=str(change))
+            self.note(record)
+        finally:
+            self._put_back()
+        return record
+
+    def _put_back(self) -> None:
+        """A on every host; one that cannot be reached restores itself."""
+        failures: list[Exception] = []
+        for host in self.hosts:
+            try:
+                host.put_back()
+            except Exception as error:  # noqa: BLE001 - the others must get it all the same
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+    def _alone(self, record: Switchback) -> Switchback:
+        """Blocks of A before B ever runs, which show how noisy it is."""
+        design = record.design
+        done = len({block.begin for block in record.blocks if block.pair is None})
+        for number in range(done, design.alone):
+            self.tell(f"A alone, block {number + 1} of {design.alone}")
+            begin = self.clock.now()
+            sides = dict.fromkeys(self._names, Side.A)
+            self._watched(record, 0, sides, begin)
+            blocks = self._blocks(record, None, sides, begin)
+            record = replace(record, blocks=(*record.blocks, *blocks))
+            self.note(record)
+        return record
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(host.name for host in self.hosts)
+
+    def _pair(self, record: Switchback) -> Switchback:
+        """One pair: both sides on each host, in the order that was drawn."""
+        design, pair = record.design, record.begun
+        wait_s = self.quiet(self.clock.now(), 2 * design.block_s)
+        if wait_s > 0:
+            self.tell(f"quiet hours: A runs on for {wait_s:.0f} s")
+            self.clock.wait(wait_s)
+        record = replace(record, begun=pair + 1)
+        orders = design.order(pair, self._names)
+        blocks: list[Block] = []
+        for half in (0, 1):
+            sides = {name: sides[half] for name, sides in orders.items()}
+            order = ", ".join(f"{name} {side.value}" for name, side in sides.items())
+            self.tell(f"pair {pair + 1} of {design.pairs}: {order}")
+            for host in self.hosts:
+                if sides[host.name] is Side.B:
+                    host.put_candidate(design.block_s + design.margin_s)
+            begin = self.clock.now()
+            breach = self._watched(record, pair, sides, begin)
+            if breach is None:
+                blocks += self._blocks(record, pair, sides, begin)
+            self._put_back()
+            if breach is not None:
+                return self._after(record, breach)
+        return replace(record, blocks=(*record.blocks, *blocks))
+
+    def _after(self, record: Switchback, breach: Breach) -> Switchback:
+        """The record with the breach, unless A has the same just afterwards, which is the engine's
+        doing."""
+        self.tell(f"A is back: {breach}")
+        host = next(host for host in self.hosts if host.name == breach.host)
+        begin = self.clock.now()
+        self.clock.wait(record.design.burn_in_s)
+        seen = host.figures(begin) if breach.guard in OF_THE_ENGINE else None
+        if seen is not None:
+            again = breach_of(breach.host, breach.pair, seen, (), None)
+            if again is not None and again.guard in OF_THE_ENGINE:
+                why = f"pair {breach.pair + 1} does not count: {breach.guard.value} on both sides"
+                self.tell(why)
+                return replace(record, void=(*record.void, why))
+        return replace(record, breaches=(*record.breaches, breach))
+
+    def _watched(
+        self, record: Switchback, pair: int, sides: Mapping[str, Side], begin: float
+    ) -> Breach | None:
+        """Let a block pass; the first guard that B breaks ends it."""
+        design = record.design
+        while (left_s := begin + design.block_s - self.clock.now()) > 0:
+            self.clock.wait(min(design.poll_s, left_s))
+            for host in self.hosts:
+                seen = host.figures(begin)
+                if seen is None or sides[host.name] is Side.A:
+                    continue
+                before = record.of_a(host.name)
+                breach = breach_of(host.name, pair, seen, before, self.most_bytes)
+                if breach is not None:
+                    return breach
+        return None
+
+    def _blocks(
+        self, record: Switchback, pair: int | None, sides: Mapping[str, Side], begin: float
+    ) -> Sequence[Block]:
+        """The blocks that ended now, of each host that counted something."""
+        since = begin + record.design.burn_in_s
+        seen = ((host.name, host.figures(since)) for host in self.hosts)
+        return [
+            Block(name, pair, sides[name], begin, figures)
+            for name, figures in seen
+            if figures is not None
+        ]

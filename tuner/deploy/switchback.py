@@ -1,0 +1,268 @@
+"""A switchback on production hosts: blocks of what runs and of the candidate, in which order, what
+ends a block early, and what the blocks show; pure."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+from tuner.deploy.block import BlockFigures, Side
+from tuner.measure.switchback import (
+    FEWEST_PAIRS,
+    PairDifference,
+    SwitchbackRatio,
+    at_the_end,
+    early,
+    shown_by,
+    sigma_of,
+    slope_of,
+)
+
+_HALF_FULL = 0.5
+_MOST_BREACHES = 2
+
+
+@dataclass(frozen=True)
+class Design:
+    """How a trial is cut into time: `alone` blocks of A, then `pairs` of one block of each side; a
+    block begins with `burn_in_s` that are not counted, because connections, queues and caches are
+    those of the side before.  A block of B restores A by itself `margin_s` after its end."""
+
+    pairs: int
+    block_s: float = 600.0
+    burn_in_s: float = 60.0
+    alone: int = 4
+    poll_s: float = 15.0
+    margin_s: float = 60.0
+    seed: int = 0
+
+    @property
+    def total_s(self) -> float:
+        """Seconds without those of the switches."""
+        return (self.alone + 2 * self.pairs) * self.block_s
+
+    @property
+    def restarts(self) -> int:
+        """Restarts of rsyslogd on each host: to B and back in each pair."""
+        return 2 * self.pairs
+
+    def order(self, pair: int, hosts: Sequence[str]) -> dict[str, tuple[Side, Side]]:
+        """The sides of each host in a pair: of several hosts half begin with A, so that the hour is
+        the same for both sides; which half is drawn for each pair."""
+        drawn = random.Random(f"{self.seed}:{pair}")
+        shuffled = drawn.sample(list(hosts), len(hosts))
+        first, second = drawn.sample([Side.A, Side.B], 2)
+        return {
+            host: (first, second) if at % 2 == 0 else (second, first)
+            for at, host in enumerate(shuffled)
+        }
+
+
+def pairs_within(for_s: float, design: Design, most_restarts: int | None = None) -> int:
+    """How many pairs fit a time, and a number of restarts on each host."""
+    fit = int((for_s - design.alone * design.block_s) // (2 * design.block_s))
+    return max(0, fit if most_restarts is None else min(fit, most_restarts // 2))
+
+
+class Guard(Enum):
+    """What ends a block of B."""
+
+    DISCARDED = "events discarded"
+    FAILED = "attempts that failed"
+    REJECTED = "bulk items rejected by the engine"
+    AWAY = "seconds with an output away"
+    QUEUE = "share of a queue"
+    MEMORY = "bytes of memory"
+    DROPPED = "datagrams dropped by the kernel"
+
+
+# The engine's state, not the candidate's, explains them where A has them just afterwards, too.
+OF_THE_ENGINE = frozenset({Guard.FAILED, Guard.REJECTED, Guard.AWAY})
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A guard that a block of B broke: on which host, in which pair, by which figure, above what A
+    had at its worst."""
+
+    host: str
+    pair: int
+    guard: Guard
+    figure: float
+    limit: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.host}, pair {self.pair + 1}: {self.guard.value}: {_amount(self.figure)}, "
+            f"A at its worst {_amount(self.limit)}"
+        )
+
+
+def _amount(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.3g}"
+
+
+def breach_of(
+    host: str, pair: int, seen: BlockFigures, before: Sequence[BlockFigures], most_bytes: int | None
+) -> Breach | None:
+    """The first guard that the block of B breaks, by what A's blocks before it had at worst."""
+    for guard, name in _FIGURES.items():
+        figure = float(getattr(seen, name))
+        limit = max((float(getattr(block, name)) for block in before), default=0.0)
+        if guard is Guard.QUEUE:
+            limit = max(limit, _HALF_FULL)
+        if guard is Guard.MEMORY:
+            if most_bytes is None:
+                continue
+            limit = float(most_bytes)
+        if figure > limit:
+            return Breach(host, pair, guard, figure, limit)
+    return None
+
+
+_FIGURES: Mapping[Guard, str] = {
+    Guard.DISCARDED: "discarded",
+    Guard.FAILED: "failed",
+    Guard.REJECTED: "rejected",
+    Guard.AWAY: "away_s",
+    Guard.QUEUE: "queue_share",
+    Guard.MEMORY: "memory_bytes",
+    Guard.DROPPED: "udp_drops",
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block that counts: the host, the pair (None before B ever ran), the side, when it began in
+    seconds since 1970, and its figures without the burn-in."""
+
+    host: str
+    pair: int | None
+    side: Side
+    begin: float
+    figures: BlockFigures
+
+
+class Claim(Enum):
+    """What a trial may say of the candidate."""
+
+    LESS = "less CPU per event shown"
+    MORE = "more CPU per event shown"
+    NOT_SHOWN = "no difference shown"
+    FAILED = "the candidate failed"
+    ENDED = "the trial was ended"
+    TOO_SHORT = "too short to show anything"
+
+
+@dataclass(frozen=True)
+class Switchback:
+    """All that a trial has shown so far: its design, the hosts, the blocks that count, the breaches
+    of B, and why it was `ended` before its time, if it was."""
+
+    design: Design
+    hosts: tuple[str, ...]
+    blocks: tuple[Block, ...] = ()
+    breaches: tuple[Breach, ...] = ()
+    begun: int = 0
+    ended: str = ""
+    void: tuple[str, ...] = field(default=())
+
+    def of_a(self, host: str) -> tuple[BlockFigures, ...]:
+        """All blocks of A on a host."""
+        return tuple(b.figures for b in self.blocks if b.host == host and b.side is Side.A)
+
+    @cached_property
+    def noise(self) -> tuple[float, float]:
+        """From the blocks before B: the slope of CPU per event over load, and the standard
+        deviation of a pair's difference; NaN where that is not known."""
+        slopes, sigmas = [], []
+        for host in self.hosts:
+            alone = [b.figures for b in self.blocks if b.host == host and b.pair is None]
+            measured = [block for block in alone if block.is_measured]
+            figures = [block.cpu_us for block in measured]
+            loads = [block.per_second for block in measured]
+            slope = slope_of(figures, loads)
+            slopes.append(slope)
+            sigmas.append(sigma_of(figures, loads, slope))
+        # Hosts of one pair are averaged.
+        return statistics.fmean(slopes), statistics.fmean(sigmas) / math.sqrt(len(self.hosts))
+
+    @cached_property
+    def differences(self) -> tuple[PairDifference, ...]:
+        """B over A in each pair that is whole on every host, averaged over the hosts."""
+        return tuple(self._differences())
+
+    def _differences(self) -> Iterator[PairDifference]:
+        whole = {(b.pair, b.host, b.side): b.figures for b in self.blocks if b.pair is not None}
+        for pair in sorted({block.pair for block in self.blocks if block.pair is not None}):
+            sides = [
+                (whole.get((pair, host, Side.A)), whole.get((pair, host, Side.B)))
+                for host in self.hosts
+            ]
+            pairs = [
+                (a, b) for a, b in sides
+                if a is not None and b is not None and a.is_measured and b.is_measured
+            ]  # fmt: skip
+            if len(pairs) == len(self.hosts):
+                yield PairDifference(
+                    statistics.fmean(math.log(b.cpu_us / a.cpu_us) for a, b in pairs),
+                    statistics.fmean(math.log(b.per_second / a.per_second) for a, b in pairs),
+                )
+
+    @property
+    def failed(self) -> Guard | None:
+        """The guard that B broke twice."""
+        broken = [breach.guard for breach in self.breaches]
+        return next((guard for guard in broken if broken.count(guard) >= _MOST_BREACHES), None)
+
+    @cached_property
+    def looked(self) -> SwitchbackRatio | None:
+        """What may be said at any moment; None with too few pairs, or where nothing is known of the
+        noise."""
+        slope, sigma = self.noise
+        if len(self.differences) < FEWEST_PAIRS or math.isnan(sigma):
+            return None
+        return early(self.differences, slope, sigma)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further pair is wanted."""
+        looked = self.looked
+        is_shown = looked is not None and (looked.shows_less or looked.shows_more)
+        is_done = self.begun >= self.design.pairs
+        return bool(self.ended) or self.failed is not None or is_shown or is_done
+
+    @cached_property
+    def ratio(self) -> SwitchbackRatio | None:
+        """CPU per event of B over A, as far as it may be said; None with too few pairs."""
+        looked = self.looked
+        if looked is not None and (looked.shows_less or looked.shows_more):
+            return looked
+        if self.begun < self.design.pairs:
+            # It ended on its own, or by other hands: only what holds at any moment may be said.
+            return looked
+        return at_the_end(self.differences) if len(self.differences) >= FEWEST_PAIRS else None
+
+    @property
+    def claim(self) -> Claim:
+        """What may be said of the candidate."""
+        ratio = self.ratio
+        if self.failed is not None:
+            return Claim.FAILED
+        if ratio is not None and ratio.shows_less:
+            return Claim.LESS
+        if ratio is not None and ratio.shows_more:
+            return Claim.MORE
+        if self.ended:
+            return Claim.ENDED
+        return Claim.TOO_SHORT if ratio is None else Claim.NOT_SHOWN
+
+    @property
+    def detects(self) -> float | None:
+        """The smallest change of CPU per event that the planned pairs show, by the noise so far."""
+        return shown_by(self.design.pairs, self.noise[1])

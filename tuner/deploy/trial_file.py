@@ -1,0 +1,56 @@
+"""The record of a trial in production: one file, written anew after each step."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from tuner.deploy.host_profile import PlannedProfile
+from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.switchback import Switchback
+from tuner.errors import BadUsage
+from tuner.reading import json_of
+from tuner.writing import write_whole
+
+KIND, SCHEMA = "trial", 1
+NAME = "trial.json"
+
+
+@dataclass(frozen=True)
+class TrialFile:
+    """All that a trial needs to go on: the profile, the hosts, the journal of its applies (`run`),
+    and what it has shown so far."""
+
+    profile: PlannedProfile
+    machines: tuple[InventoryHost, ...]
+    run: str
+    record: Switchback
+    quiet: tuple[str, ...] = ()
+    kind: str = KIND
+    schema: int = SCHEMA
+
+    def write(self, directory: Path) -> None:
+        """Replace the file of a directory, at once."""
+        data = _FILE.dump_python(self, mode="json")
+        write_whole(directory / NAME, json.dumps(data, indent=1) + "\n", 0o600)
+
+
+_FILE = TypeAdapter(TrialFile)
+
+
+def read_trial(directory: Path) -> TrialFile:
+    """The record in a directory; raises BadUsage where there is none that this version reads."""
+    path = directory / NAME
+    try:
+        fields = json_of(path.read_text(encoding="utf-8"))
+        if (fields["kind"], fields["schema"]) != (KIND, SCHEMA):
+            raise ValueError(f"it is {fields['kind']!r} of schema {fields['schema']!r}")
+        return _FILE.validate_python(fields)
+    except FileNotFoundError:
+        raise BadUsage(f"{directory} has no {NAME}: name the directory of a trial") from None
+    except (ValidationError, ValueError, KeyError, TypeError) as bad:
+        first = str(bad).splitlines()[0]
+        raise BadUsage(f"{path} is no record that this version reads: {first}") from None

@@ -1,0 +1,144 @@
+"""A trial in production, for people and for programs."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Mapping
+
+from tuner.deploy.block import Side
+from tuner.deploy.switchback import Claim, Design, Switchback
+from tuner.measure.switchback import FEWEST_PAIRS, SwitchbackRatio, pairs_for
+from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
+from tuner.schema.numerals import counted, eps, mebibytes, seconds
+
+_WANTED = 0.10
+
+
+def plan_lines(design: Design, hosts: tuple[str, ...]) -> Iterator[str]:
+    """What a trial is going to do, a sentence each."""
+    names = ", ".join(hosts)
+    yield (
+        f"{counted(design.alone, 'block')} of A alone, then {counted(design.pairs, 'pair')} of A "
+        f"and B, each block {seconds(design.block_s)}: {seconds(design.total_s)} in all on {names}"
+    )
+    yield (
+        f"{counted(design.restarts, 'restart')} of rsyslogd on each host; the first "
+        f"{seconds(design.burn_in_s)} of a block are not counted"
+    )
+    yield (
+        f"B comes with an armed way back: a host that hears nothing more has A again "
+        f"{seconds(design.block_s + design.margin_s)} after B began"
+    )
+    yield (
+        "a block of B ends at once, and A comes back, at any discard, failure, rejection, "
+        "suspension or kernel drop beyond what A had at its worst, and at a queue above 50 % and "
+        "above A's highest; twice the same, and B has failed"
+    )
+    if design.pairs < FEWEST_PAIRS:
+        yield f"fewer than {FEWEST_PAIRS} pairs can show nothing: give it more time (--for)"
+
+
+def noise_line(record: Switchback) -> str:
+    """What the blocks of A alone say of what the trial will show."""
+    _, sigma = record.noise
+    if math.isnan(sigma):
+        return "the blocks of A alone say nothing of the noise: it is judged by the pairs alone"
+    will = "nothing" if record.detects is None else f"{record.detects:.0%} and more"
+    pairs = pairs_for(_WANTED, sigma)
+    wanted = "more than 1,000 pairs" if pairs is None else counted(pairs, "pair")
+    return (
+        f"pairs of A differ by {sigma:.1%} (standard deviation): {record.design.pairs} pairs show "
+        f"{will} in four trials of five; {_WANTED:.0%} takes {wanted}"
+    )
+
+
+def trial_blocks(record: Switchback) -> tuple[PlainBlock, ...]:
+    """The claim, what it rests on, what B cost, and the blocks."""
+    lines = [*_evidence(record)]
+    return (Paragraph(_lead(record), is_lead=True), *bullets(lines), _table(record))
+
+
+def _lead(record: Switchback) -> str:
+    claim, ratio = record.claim, record.ratio
+    if claim is Claim.FAILED and record.failed is not None:
+        breach = next(b for b in reversed(record.breaches) if b.guard is record.failed)
+        return f"{claim.value}: {breach}"
+    if claim is Claim.ENDED:
+        return f"{claim.value}: {record.ended}"
+    if ratio is None:
+        return f"{claim.value}: {counted(len(record.differences), 'whole pair')}"
+    return f"{claim.value}: {_change(ratio)}, {counted(ratio.pairs, 'pair')}"
+
+
+def _change(ratio: SwitchbackRatio) -> str:
+    low, high = (f"{100 * (end - 1):+.1f}" for end in (ratio.low, ratio.high))
+    return f"{100 * (ratio.ratio - 1):+.1f} % CPU per event [{low}, {high}]"
+
+
+def _evidence(record: Switchback) -> Iterator[str]:
+    ratio = record.ratio
+    if ratio is not None:
+        basis = (
+            "an interval that holds whenever one looks (99 %)"
+            if ratio.is_early
+            else "Student's t at 96 % and the order that was drawn, p "
+            f"{ratio.p:.2g}; the load is taken off"
+        )
+        yield f"evidence: {basis}"
+        if record.claim in {Claim.LESS, Claim.MORE} and record.begun < record.design.pairs:
+            yield f"it ended after {record.begun} of {record.design.pairs} pairs: that was enough"
+    if record.claim is Claim.FAILED and ratio is not None:
+        yield f"until then: {_change(ratio)}"
+    for side in Side:
+        blocks = [block.figures for block in record.blocks if block.side is side]
+        if blocks:
+            rates = [block.per_second for block in blocks]
+            yield (
+                f"{side.value}: {counted(len(blocks), 'block')}, "
+                f"{statistics.median(block.cpu_us for block in blocks):.2f} µs of CPU per event "
+                f"(median), {eps(min(rates))} to {eps(max(rates))} events a second, at most "
+                f"{max(block.queue_share for block in blocks):.0%} of a queue and "
+                f"{mebibytes(max(block.memory_bytes for block in blocks))}, "
+                f"{sum(block.discarded for block in blocks):,} events discarded"
+            )
+    yield from (f"B was ended: {breach}" for breach in record.breaches)
+    yield from record.void
+    yield (
+        f"{counted(2 * record.begun, 'restart')} on each of {counted(len(record.hosts), 'host')}; "
+        "events are counted by rsyslogd and not identified: what was lost in a restart is not "
+        "among the counters"
+    )
+
+
+_HEADER = ("pair", "host", "side", "began", "events/s", "µs/event", "queue", "memory")
+
+
+def _table(record: Switchback) -> Table:
+    first = min((block.begin for block in record.blocks), default=0.0)
+    rows = tuple(
+        (
+            "alone" if block.pair is None else str(block.pair + 1), block.host, block.side.value,
+            seconds(block.begin - first), eps(block.figures.per_second),
+            f"{block.figures.cpu_us:.2f}", f"{block.figures.queue_share:.0%}",
+            mebibytes(block.figures.memory_bytes),
+        )
+        for block in record.blocks
+    )  # fmt: skip
+    return Table("Blocks", _HEADER, rows)
+
+
+def trial_json(record: Switchback) -> Mapping[str, object]:
+    """The same as data."""
+    return {
+        "schema": 1,
+        "kind": "trial",
+        "claim": record.claim.value,
+        "ratio": record.ratio,
+        "failed": None if record.failed is None else record.failed.value,
+        "ended": record.ended,
+        "blocks": record.blocks,
+        "breaches": record.breaches,
+        "pairs_begun": record.begun,
+        "pairs_planned": record.design.pairs,
+    }
