@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from tuner import __version__, errors
-from tuner.cli.console import printable, say_what_waited
+from tuner.cli.console import printable, say_deferred
 from tuner.cli.options import Arguments, command_homes, docstrings, usage_class
 from tuner.host.programs import choose_rsyslogd
 from tuner.host.signals import install_handlers, received
@@ -191,7 +191,7 @@ def _options(
 ) -> None:
     """Render rsyslog and Elasticsearch configuration from one profile, and measure, on your own
     machines, which settings carry the most events per second."""
-    context.call_on_close(say_what_waited)
+    context.call_on_close(say_deferred)
 
 
 def _missing_library(error: Exception) -> errors.ProgramMissing | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tuner.cli.console import say, say_last
+from tuner.cli.console import say, say_at_end
 from tuner.cli.options import LOCAL, Rendering
 from tuner.errors import BadUsage, ProgramMissing
 from tuner.host.programs import rsyslog_version
@@ -65,7 +65,7 @@ def load(path: Path, sample: Path | None = None) -> LoadedProfile:
     """The profile, its warnings of lost events said at the end, the others counted; see
     read_profile."""
     loaded = read_profile(path, sample)
-    say_last(summary(loaded.warnings, Rank.LOSS))
+    say_at_end(summary(loaded.warnings, Rank.LOSS))
     return loaded
 
 
