@@ -117,7 +117,7 @@ def command(name: str) -> Command:
     root = typer.Typer(add_completion=False)
     root.callback()(lambda: None)
     if parts := [part for part in vars(usage).values() if isinstance(part, type)]:
-        group = typer.Typer(no_args_is_help=True, help=usage.says())
+        group = typer.Typer(no_args_is_help=True, help=usage.help_text())
         root.add_typer(group, name=name)
         for part in parts:
             inner = part.__name__.lower()
@@ -135,7 +135,7 @@ def _runner(usage: type[Arguments], home: str, name: str) -> Callable[..., None]
         choose_rsyslogd(getattr(options, "rsyslogd", None))
         getattr(import_module(f"tuner.cli.{home}"), name)(options)
 
-    run_command.__doc__ = usage.says()
+    run_command.__doc__ = usage.help_text()
     for parameter in usage.parameters().values():
         # Our own check on reading gives unreadable files one message and one exit code.
         parameter.readable = False

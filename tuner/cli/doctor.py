@@ -51,9 +51,7 @@ def doctor(options: DoctorArguments) -> None:
         if not home_of(distribution).is_dir():
             with working(f"downloading {_name(distribution)}; it is kept for later runs"):
                 fetch(distribution)
-    removed = (
-        Requirement("removed", f"{path}, left by a killed run") for path in remove_abandoned()
-    )
+    left = (Requirement("removed", f"{path}, left by a killed run") for path in remove_abandoned())
     findings = [*_required(), *_module_findings(), *_optional(), *left]
     print_result(options.output, "doctor", {"findings": findings}, "\n".join(map(str, findings)))
     missing = [finding for finding in findings if finding.missing]

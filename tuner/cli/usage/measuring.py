@@ -1,5 +1,4 @@
-"""What the commands that measure or plan with what was measured take, and what they say of
-themselves."""
+"""Arguments and help of the commands that measure, and of `plan`, which uses measurements."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ _ENGINE = typer.Option(
 
 
 class InLabs(Reporting):
-    """Where it is measured, beside the kind of engine."""
+    """Where a command measures; each has an option `engine` of its own."""
 
     elasticsearch: str | None = optional(metavar="URL")
     """Use an existing Elasticsearch or OpenSearch. Only indices and templates named rsyslog-tune-*
@@ -103,7 +102,7 @@ class SearchArguments(InLabs):
 
 
 class Exporting(InLabs):
-    """What is rendered for a measurement by whose templates, and the files that it leaves."""
+    """The engine and templates of a measurement, and the files for its results."""
 
     engine: EngineChoice = _ENGINE
     templates: Path | None = TEMPLATES
@@ -219,17 +218,18 @@ class ReportArguments(Reporting, home="search"):
 
 
 def _number(
-    read: Callable[[str], float | None], instead: str, most: float = float("inf")
+    parse: Callable[[str], float | None], hint: str, most: float = float("inf")
 ) -> Callable[[str], float]:
-    """How the text of an option is read: as a number above 0 and below `most`."""
+    """A parser for the text of an option, a number above 0 and below `most`; `hint` is what its
+    error message tells the user to write instead."""
 
-    def value(text: str) -> float:
-        number = read(text.strip())
+    def parsed(text: str) -> float:
+        number = parse(text.strip())
         if number is not None and 0 < number < most:
             return number
-        raise typer.BadParameter(f"{text}: write {instead}")
+        raise typer.BadParameter(f"{text}: write {hint}")
 
-    return value
+    return parsed
 
 
 _seconds = _number(units.seconds, "a time such as 15m, 12h or 30d")
