@@ -27,7 +27,7 @@ def up(options: usage.ClusterArguments.Up) -> None:
     with measuring("rsyslog-tune cluster up"):
         recorded = standing.read()
         if recorded is not None and (not recorded.is_ours or recorded.scheduler.is_alive()):
-            if not standing.bring_back(recorded, machines, say):
+            if not standing.restart_workers(recorded, machines, say):
                 raise JobFailed(
                     f"a cluster is already up at {recorded.address}; end it with: rsyslog-tune "
                     "cluster down"
@@ -70,9 +70,9 @@ def versions(_: usage.ClusterArguments.Versions) -> None:
 def member(options: usage.ClusterArguments.Member) -> None:
     """Carry out `rsyslog-tune cluster member`."""
     if options.listen:
-        standing.schedule(options.folder, options.listen)
+        standing.run_scheduler(options.folder, options.listen)
     else:
-        standing.work(options.folder, options.scheduler, options.name, options.role)
+        standing.run_worker(options.folder, options.scheduler, options.name, options.role)
 
 
 def cluster_that_is_up() -> standing.StandingCluster:
