@@ -81,9 +81,8 @@ def apply(options: usage.ApplyArguments) -> None:
         if is_shown:
             _conclude(plan, plan_out)
             return
-        event_within_s = 0 if options.no_event else duration_s(options.event_within)
-        rules, all_or_none = _rules(options), options.all_or_none
-        rules = replace(rules, event_within_s=event_within_s, all_or_none=all_or_none)
+        within_s = 0 if options.no_event else duration_s(options.event_within)
+        rules = replace(_rules(options), event_within_s=within_s, all_or_none=options.all_or_none)
         _carry_out(plan, client, options, rules)
 
 

@@ -178,9 +178,8 @@ def _record(
     with working(f"recording what becomes of {counted(len(lines), 'line')}"):
         sent = [Sent(input_name, line.encode()) for line in lines for _ in range(2)]
         arrived = run(subject.base, sent, TIME_ZONE)
-    key = "conf" if profile.suffix == CONFIGURATION else "profile"
-    relative = os.path.relpath(profile, path.parent)
-    header = {key: str(profile) if profile.is_absolute() else relative}
+    target = profile if profile.is_absolute() else os.path.relpath(profile, path.parent)
+    header = {"conf" if profile.suffix == CONFIGURATION else "profile": str(target)}
     chosen_input = None if options.by_input is None else input_name
     write_whole(path, recorded(header, lines, arrived, datetime.now(UTC), chosen_input))
     for line in _untested(subject):

@@ -40,7 +40,7 @@ from tuner.writing import write_whole
 if TYPE_CHECKING:
     from tuner.profile.model import Profile
 
-# Of how many unread lines, for each reason, the places are reported.
+# The number of unread lines, for each reason, whose places are reported.
 _MOST_PLACES = 20
 # The clock of another host may be ahead of ours.
 _A_DAY = timedelta(days=1)
@@ -75,7 +75,7 @@ def diagnose(options: DiagnoseArguments) -> None:
 
 
 def _profile(path: Path) -> Profile:
-    """Load a profile, with an import that a log of impstats alone does not need."""
+    """Load a profile.  The import is here because a log of impstats alone does not need it."""
     from tuner.lint.load import load_profile
 
     return load_profile(path).profile
@@ -229,18 +229,17 @@ def _from_host(name: str, options: DiagnoseArguments, settings: Settings) -> Fil
                 "log.file, or name the file"
             )
         ports = udp_ports(base)
-        kernel_before = target.kernel_counts(ports)
+        before = target.kernel_counts(ports)
         if for_s is None:
             logs = counters_logs(target.host, path, tally.remarks.append)
             names = tuple(f"{machine.name}:{log.path}" for log in logs)
             lines = lines_of_logs(target.host, logs, tally.remarks.append)
-            kernel = kernel_before
+            kernel = before
         else:
             names = (f"{machine.name}:{path}",)
             lines = iter(tuple(grown(target.host, path, for_s, tally.remarks.append)))
-            kernel = target.kernel_counts(ports)
-            if kernel_before is not None and kernel is not None:
-                kernel = kernel.since(kernel_before)
+            after = target.kernel_counts(ports)
+            kernel = after if before is None or after is None else after.since(before)
         settings = settings if settings.queues else of_base(base)
         return _diagnosis(
             names, lines, datetime.now() + _A_DAY, tally, settings, kernel,

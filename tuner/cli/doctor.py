@@ -103,7 +103,7 @@ def _module_findings() -> list[Requirement]:
 
 
 def rsyslogd_finding(version: str) -> Requirement:
-    """Whether profiles can be rendered for an rsyslogd of that version (`8.2302`)."""
+    """Whether the parameters of this release of rsyslogd (`8.2302`) are known."""
     number = int(version.partition(".")[2])
     note = ""
     if number < OLDEST:
@@ -114,7 +114,7 @@ def rsyslogd_finding(version: str) -> Requirement:
 
 
 def python_finding(version: tuple[int, int]) -> Requirement:
-    """Whether this version of Python is tested."""
+    """Whether this version of Python is newer than those that are tested."""
     if version > _NEWEST_PYTHON:
         newest = ".".join(map(str, _NEWEST_PYTHON))
         note = f"{platform.python_version()}, newer than {newest}, the newest that is tested"

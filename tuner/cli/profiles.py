@@ -100,7 +100,8 @@ def form_of(loaded: LoadedProfile, options: Rendering) -> Form:
 
 
 def name_for(profile: Path) -> str:
-    """A name for a profile, made from its file's name as far as names allow that."""
+    """A name for a profile, made from its file's name; "starter" for the default file, or if that
+    name is not a valid one."""
     word = as_name(profile.stem)[:100]
     # `call` does not work for a ruleset whose name is one letter (seen on 8.2302).
     return word if word[:1].isalpha() and len(word) > 1 and profile != LOCAL else "starter"

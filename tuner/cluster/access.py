@@ -50,7 +50,7 @@ def take_certificate(folder: Path) -> ClusterCertificate:
 
 
 def pem_text(path: Path) -> str:
-    """The text of a PEM file; raises JobFailed if it cannot be read or is not PEM."""
+    """The text of a PEM file; raises JobFailed if it cannot be read or is not ASCII."""
     try:
         return path.read_text(encoding="ascii")
     except OSError as error:
@@ -114,12 +114,11 @@ class Versions:
     def differences(self, other: Versions) -> tuple[str, ...]:
         """A phrase for each version of `other` that differs."""
         ours, theirs = asdict(self), vars(other)
-        differing = [name for name in ours if name != "sources" and ours[name] != theirs.get(name)]
+        names = [name for name in ours if name != "sources" and ours[name] != theirs.get(name)]
         phrases = [
-            f"{name.replace('_', '-')} {theirs.get(name)} and not {ours[name]}"
-            for name in differing
+            f"{name.replace('_', '-')} {theirs.get(name)} and not {ours[name]}" for name in names
         ]
-        if "rsyslog_tune" not in differing and self.sources != theirs.get("sources"):
+        if "rsyslog_tune" not in names and self.sources != theirs.get("sources"):
             phrases.append(f"other code of rsyslog-tune {self.rsyslog_tune}")
         return tuple(phrases)
 

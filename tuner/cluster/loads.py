@@ -33,16 +33,16 @@ _START_S = 30.0
 _FIRST_PINGS = 10
 _ENDING_S = 60.0
 
-Say = Callable[[str, bytes], None]
+SendLine = Callable[[str, bytes], None]
 """Sends a line to a load host, by its name."""
 
 
 class RemoteSender:
     """A sender on a load host."""
 
-    def __init__(self, say: Callable[[messages.ToLoad], None]) -> None:
+    def __init__(self, send: Callable[[messages.ToLoad], None]) -> None:
         self.name = secrets.token_hex(4)
-        self._say = say
+        self._send = send
         self._is_started = False
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._ended = threading.Event()
@@ -58,13 +58,13 @@ class RemoteSender:
         """Send it a line; the first one, the spec of the flood, starts it.  Raises JobFailed if a
         TLS file cannot be read on this machine."""
         if self._is_started:
-            self._say(messages.SenderLine(self.name, line.decode()))
+            self._send(messages.SenderLine(self.name, line.decode()))
             return
         credentials = (transport.credentials for transport in spec_of(line).transports)
         paths = (path for files in credentials if files is not None for path in files.files)
         files = {path: pem_text(Path(path)) for path in paths}
         self._is_started = True
-        self._say(messages.BeginSender(self.name, line.decode(), files))
+        self._send(messages.BeginSender(self.name, line.decode(), files))
 
     def wait(self, timeout_s: float) -> bool:
         """Wait up to `timeout_s` seconds for its end; False if it has not ended."""
@@ -77,7 +77,7 @@ class RemoteSender:
     def end(self) -> None:
         """End it at once; lines that it still prints are ignored."""
         if not self._ended.is_set():
-            self._say(messages.EndSender(self.name))
+            self._send(messages.EndSender(self.name))
             self.on_end("")
 
     def close(self) -> None:
@@ -126,9 +126,9 @@ class PeerClock:
 class RemoteLoad:
     """One load host.  `is_alive` while it answers; `loss` is why it was lost, until reported."""
 
-    def __init__(self, name: str, say: Say) -> None:
+    def __init__(self, name: str, send: SendLine) -> None:
         self.name = name
-        self._say_line = say
+        self._send_line = send
         self._clock = PeerClock()
         self._counts: MachineCounts | None = None
         self._senders: dict[str, RemoteSender] = {}
@@ -139,7 +139,7 @@ class RemoteLoad:
 
     def sender(self) -> RemoteSender:
         """A sender there, which its first line starts."""
-        sender = RemoteSender(self._say)
+        sender = RemoteSender(self._send)
         self._senders = {sender.name: sender}
         return sender
 
@@ -156,7 +156,7 @@ class RemoteLoad:
     def refusal(self, hosts: Sequence[str]) -> str | None:
         """Why it must not flood one of these hosts, None if it may; raises Unreachable if it does
         not answer."""
-        self._say(messages.MayFlood(tuple(hosts)))
+        self._send(messages.MayFlood(tuple(hosts)))
         try:
             return self._allowed.get(timeout=_START_S)
         except queue.Empty:
@@ -179,7 +179,7 @@ class RemoteLoad:
 
     def ping(self) -> None:
         """Ask it for its time; it is lost if it has been silent for too long."""
-        self._say(messages.Ping(time.monotonic()))
+        self._send(messages.Ping(time.monotonic()))
         silent_s = time.monotonic() - self._answered_s
         if self.is_alive and silent_s > _SILENCE_S:
             self.on_loss(f"no answer for {silent_s:.0f} s")
@@ -188,7 +188,7 @@ class RemoteLoad:
         """Note that it cannot be reached any more, nor its senders, which it ends if it returns."""
         self.is_alive, self.loss = False, f"{self.name}: {reason}"
         for sender in self._senders.values():
-            self._say(messages.EndSender(sender.name))
+            self._send(messages.EndSender(sender.name))
             sender.on_end(reason)
         self._senders = {}
 
@@ -197,15 +197,15 @@ class RemoteLoad:
         """Whether its clock is known."""
         return self._clock.samples >= _FIRST_PINGS
 
-    def _say(self, message: messages.ToLoad) -> None:
-        self._say_line(self.name, messages.TO_LOAD.line(message))
+    def _send(self, message: messages.ToLoad) -> None:
+        self._send_line(self.name, messages.TO_LOAD.line(message))
 
 
 class RemoteLoads:
     """The load hosts of a span."""
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, send: SendLine) -> None:
+        self._send = send
         self._hosts: dict[str, RemoteLoad] = {}
         self._sending: list[str] = []
         self._ends = threading.Event()
@@ -248,7 +248,7 @@ class RemoteLoads:
     def answering(self, names: Sequence[str]) -> Iterator[None]:
         """Ping these load hosts until the block ends; it begins when all have answered often enough
         to know their clocks.  Raises Unreachable with the names of those that have not."""
-        self._hosts = {name: RemoteLoad(name, self._say) for name in names}
+        self._hosts = {name: RemoteLoad(name, self._send) for name in names}
         self._sending = list(names)
         threading.Thread(target=self._ping_all, daemon=True).start()
         try:

@@ -115,7 +115,7 @@ class ClusterCertificate:
 @dataclass(frozen=True)
 class SpanOver:
     """The load hosts of a lab, and the address at which they reach it; the scheduler's address and
-    the certificate with which it joins the cluster to control them."""
+    the certificate with which the lab joins the cluster to control them."""
 
     loads: tuple[str, ...]
     address: str

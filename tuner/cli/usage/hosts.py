@@ -145,8 +145,8 @@ class RecoverArguments(Changing, home="apply"):
 
     Undoes what this machine began, also what still waits for confirm; with --host or --inventory
     what anybody began on those hosts.  Done twice it changes nothing.  With --previous it undoes
-    the last apply that was finished, as an apply of what was there before: shown, asked about,
-    checked, confirmed and restored like that, and undone by another one.
+    the last finished apply by another one, of what was there before, which shows, asks, checks and
+    restores like any apply and can be undone too.
     """
 
     previous: bool = flag("--previous")

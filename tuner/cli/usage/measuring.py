@@ -22,7 +22,7 @@ _ENGINE = typer.Option(
 
 
 class InLabs(Reporting):
-    """Where a command measures; each has an option `engine` of its own."""
+    """Where a command measures; each command has an option `engine` of its own."""
 
     elasticsearch: str | None = optional(metavar="URL")
     """Use an existing Elasticsearch or OpenSearch. Only indices and templates named rsyslog-tune-*
@@ -59,8 +59,8 @@ class SearchArguments(InLabs):
     The report begins with what is given up."""
     objective: Objective | None = optional()
     """What to make better: events per second; CPU per event of rsyslogd and the engine; disk per
-    event after merges; peak memory of rsyslogd; the seconds until what waited for an engine that
-    hung is indexed, or until events are searchable. By default what the profile says, else eps."""
+    event after merges; peak memory of rsyslogd; the time to index the backlog after the engine
+    hung; or the time until events are searchable. By default what the profile says, else eps."""
     at_least: list[str] | None = optional(metavar="FIGURE=CHANGE")
     """Claim a gain only where another figure (eps, cpu, disk or memory) changes by this or better
     too, such as disk=-20% or eps=-5%; can be repeated."""
