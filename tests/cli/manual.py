@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from tuner import __version__
 from tuner.cli.commands import COMMANDS, app, command
-from tuner.cli.options import flowing
+from tuner.cli.options import unwrapped
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -109,7 +109,7 @@ def _tagged(entries: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 def _text(text: str) -> str:
     """Paragraphs; what stands in backticks is set bold."""
-    paragraphs = [_escaped(one) for one in flowing(text).split("\n\n")]
+    paragraphs = [_escaped(one) for one in unwrapped(text).split("\n\n")]
     return "\n.PP\n".join(re.sub(r"`([^`]+)`", r"\\fB\1\\fR", one) for one in paragraphs)
 
 

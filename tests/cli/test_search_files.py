@@ -13,7 +13,7 @@ from tests.profile.test_base import CONF
 from tests.profile.test_base import loaded as loaded_base
 from tests.search.simulated import ASKED, START_S, TEXT, World, search
 from tuner.cli.commands import app
-from tuner.cli.files import keep_snippets, write_results
+from tuner.cli.files import copy_snippets, write_results
 from tuner.cli.search_session import Stopwatch, resumed_job
 from tuner.errors import BadProfile, DifferencesFound, JobFailed
 from tuner.lint.load import load_profile
@@ -51,7 +51,7 @@ def test_what_a_search_renders_is_what_its_best_profile_does(text: str, tmp_path
     run.mkdir(parents=True)
     written = load_profile(folder / "site.yaml")
     study = search(run, World(START_S))
-    keep_snippets(run, written)
+    copy_snippets(run, written)
     write_results(run, written, study)
 
     again = RUN.invoke(
@@ -109,7 +109,7 @@ def test_results_that_may_hold_a_secret_are_for_their_owner_alone(tmp_path: Path
     run.mkdir()
     with journal(run, replace(ASKED, profile_text=text)):
         pass
-    keep_snippets(run, load_profile(path))
+    copy_snippets(run, load_profile(path))
     write_results(run, load_profile(path), recorded(run).study)
     modes = {name: (run / name).stat().st_mode & 0o777 for name in ("secret.conf", "best.yaml")}
     assert modes == {"secret.conf": 0o600, "best.yaml": 0o600}

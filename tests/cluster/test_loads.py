@@ -45,8 +45,8 @@ def steered(
 
     def listen(name: str) -> None:
         for line in children[name].stdout:
-            loads.hear(name, line)
-        loads.lose(name, "its process has ended")
+            loads.on_line(name, line)
+        loads.on_loss(name, "its process has ended")
 
     threads = [threading.Thread(target=listen, args=(name,)) for name in NAMES]
     for thread in threads:
@@ -145,7 +145,7 @@ def test_a_load_host_that_comes_back_is_a_change_too() -> None:
         assert loads.change() is None
         os.kill(children["south"].pid, signal.SIGSTOP)
         time.sleep(0.5)  # what it said before is heard by then
-        loads.lose("south", "no answer for 5 s")
+        loads.on_loss("south", "no answer for 5 s")
         assert loads.change() == "south: no answer for 5 s; load comes from north now"
         os.kill(children["south"].pid, signal.SIGCONT)
         assert wait_until(lambda: len(loads.alive()) == 2, 60)

@@ -11,9 +11,9 @@ from tests.profile.examples import SMALL
 from tests.shipped import PROFILES
 from tuner.cluster.access import (
     Versions,
-    made,
+    new_certificate,
     require_safe,
-    require_same,
+    require_same_versions,
     sources_digest,
     versions_here,
 )
@@ -77,11 +77,11 @@ def test_an_error_keeps_its_exit_code_and_says_where() -> None:
     reply = REPLIES.message(REPLIES.line(there))
     assert isinstance(reply, Failed)
     with pytest.raises(Locked, match="north: another run is measuring"):
-        raise reply.raised("north")
+        raise reply.as_error("north")
 
 
 def test_what_is_no_error_of_ours_is_none_of_those_with_a_meaning() -> None:
-    assert type(Failed("SystemExit", "x").raised("north")).exit_code == JobFailed.exit_code
+    assert type(Failed("SystemExit", "x").as_error("north")).exit_code == JobFailed.exit_code
 
 
 @pytest.mark.parametrize(
@@ -100,12 +100,12 @@ def test_a_cluster_that_anybody_can_read_is_refused(
     address: str, has_certificate: bool, said: str
 ) -> None:
     with pytest.raises(Refused, match=said):
-        require_safe(address, made() if has_certificate else None)
+        require_safe(address, new_certificate() if has_certificate else None)
 
 
 def test_without_tls_only_on_loopback() -> None:
     require_safe("tcp://127.0.0.1:8786", None)
-    require_safe("tls://10.0.0.1:8786", made())
+    require_safe("tls://10.0.0.1:8786", new_certificate())
 
 
 def test_versions_that_differ_are_named() -> None:
@@ -136,4 +136,4 @@ def test_code_that_differs_in_a_byte_is_other_code(tmp_path: Path) -> None:
 def test_a_machine_with_other_code_of_the_same_version_is_refused_by_its_name() -> None:
     other = replace(versions_here(), sources="b2")
     with pytest.raises(Refused, match="south has other code of rsyslog-tune"):
-        require_same({"north": versions_here(), "south": other})
+        require_same_versions({"north": versions_here(), "south": other})

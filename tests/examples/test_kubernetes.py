@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.live.conftest import tune
-from tuner.cluster.access import made
+from tuner.cluster.access import new_certificate
 from tuner.host.process import wait_until
 from tuner.lab.entrances import free_ports
 
@@ -85,7 +85,7 @@ def test_its_programs_make_a_cluster_that_takes_us(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    certificate, port = made(), str(free_ports(1))
+    certificate, port = new_certificate(), str(free_ports(1))
     for name, part in TLS.items():
         (tmp_path / name).write_text(getattr(certificate, part), encoding="ascii")
     url = f"tls://127.0.0.1:{port}"

@@ -17,7 +17,7 @@ from distributed import Client
 from tests.live.conftest import QUICK, follow, started, tune, tune_and_signal
 from tests.live.hosts import SshHost, hosts
 from tuner.cluster import standing
-from tuner.cluster.access import connected, made
+from tuner.cluster.access import connected, new_certificate
 from tuner.errors import Unreachable
 from tuner.host.process import wait_until
 from tuner.search.journal import read
@@ -328,6 +328,6 @@ def require_closed_to_strangers() -> None:
     gc.collect()
     with (
         pytest.raises(Unreachable, match="another certificate"),
-        connected(cluster.address, made()),
+        connected(cluster.address, new_certificate()),
     ):
         pass

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from tuner.cli.console import OutputFormat, labelled, print_result, say, say_last, wrapped
+from tuner.cli.console import OutputFormat, labelled, print_result, say, say_at_end, wrapped
 from tuner.cli.options import LOCAL
 from tuner.cli.profiles import CONFIGURATION, read_profile, require_configuration
 from tuner.cli.usage.profiles import AdviseArguments
@@ -57,7 +57,7 @@ def advise(options: AdviseArguments) -> None:
     advice = advice_for(written, *machine)
     repaired = {repair.code for repair in advice.repairs}
     warnings = [warning for warning in written.warnings if warning.code not in repaired]
-    say_last(summary(warnings, Rank.LOSS))
+    say_at_end(summary(warnings, Rank.LOSS))
     if write == _STDOUT:
         if options.output is OutputFormat.JSON:
             raise BadUsage("--write - prints a profile: leave --output json out")
@@ -67,7 +67,7 @@ def advise(options: AdviseArguments) -> None:
     if write is not None:
         text = _profile(write, written, advice)
         write_new({write: text}, [write] if recordable_profile(text) != text else [])
-    after = _next(conf or profile)
+    next_command = _search_command(conf or profile)
     fields = {
         "profile": str(written.path),
         "measured": False,
@@ -80,18 +80,18 @@ def advise(options: AdviseArguments) -> None:
         "changes": advice.changes,
         "left": advice.left,
         "written": None if write is None else str(write),
-        "next": after,
+        "next": next_command,
     }
     lines = [
         *_text(written, advice, shares, *machine),
         *([] if write is None else [f"written: {write}"]),
     ]
-    print_result(options.output, "advice", fields, "\n".join([*lines, f"next: {after}"]))
+    print_result(options.output, "advice", fields, "\n".join([*lines, f"next: {next_command}"]))
 
 
 def _shares(profile: Profile) -> Sequence[tuple[str, float]]:
-    """The documents that an event gives to each output, where there are several, and where what
-    measures is installed and a lab can learn it; else none."""
+    """The documents per event of each output, learnt in a lab; none if there are fewer than two
+    outputs, the packages for measuring are not installed, or the lab fails."""
     if len(profile.indexed) < 2:
         return ()
     try:
@@ -109,10 +109,10 @@ def _memory(text: str | None) -> int:
     return size_bytes(text)
 
 
-def _next(asked: Path) -> str:
-    """The command that measures."""
-    named = ["--conf", str(asked)] if asked.suffix == CONFIGURATION else [str(asked)]
-    return shlex.join(["rsyslog-tune", "search", *named, "--budget", _BUDGET])
+def _search_command(profile: Path) -> str:
+    """The command line of a search, which measures what the advice only suggests."""
+    file = ["--conf", str(profile)] if profile.suffix == CONFIGURATION else [str(profile)]
+    return shlex.join(["rsyslog-tune", "search", *file, "--budget", _BUDGET])
 
 
 def _text(
@@ -134,9 +134,9 @@ def _text(
     yield from (wrapped(f"{line}.", "") for line in shares_of_actions(written.profile, shares))
     recipe = advice.recipe
     for repair in advice.repairs:
-        because = (("why", (repair.why,)), ("rule", (repair.code,)))
-        made = (f"{name(path)}: {level_text(level)}" for path, level in repair.changes)
-        yield from ("", *made, *labelled(because))
+        repair_rows = (("why", (repair.why,)), ("rule", (repair.code,)))
+        settings = (f"{name(path)}: {level_text(level)}" for path, level in repair.changes)
+        yield from ("", *settings, *labelled(repair_rows))
     for change in advice.changes:
         rows = (
             ("why", (change.why,)),
@@ -147,14 +147,14 @@ def _text(
         yield from ("", f"{name(change.path)}: {change.levels}", *labelled(rows))
     if advice.changes:
         yield from ("", wrapped(f"The recipe comes from {recipe.source}.", ""))
-    yield from _in_base(written, advice)
+    yield from _base_changes(written, advice)
     if not advice.sends_bulks:
         yield from ("", wrapped(_NO_BULKS, ""))
     elif not advice.settings:
         search = written.profile.search
-        shut = " and ".join(f"search.{key}" for key in ("only", "freeze") if getattr(search, key))
-        but = f" in what {shut} of the profile leaves open" if shut else ""
-        yield from ("", f"Nothing to change{but}: what fits of the recipe is there already.")
+        keys = " and ".join(f"search.{key}" for key in ("only", "freeze") if getattr(search, key))
+        scope = f" in what {keys} of the profile leaves open" if keys else ""
+        yield from ("", f"Nothing to change{scope}: what fits of the recipe is there already.")
     if advice.left:
         yield from ("", "Left to a search, which measures whether they are worth what they cost:")
         for change in advice.left:
@@ -163,8 +163,8 @@ def _text(
     yield ""
 
 
-def _in_base(written: LoadedProfile, advice: Advice) -> Iterator[str]:
-    """The parameters to write in a configuration of rsyslog, with what a main_queue() keeps."""
+def _base_changes(written: LoadedProfile, advice: Advice) -> Iterator[str]:
+    """Lists the parameters to set in the base, and those that a new main_queue() has to repeat."""
     if written.profile.base is not None and advice.settings:
         texts = (written.text, candidate(written, advice.settings).text)
         before, after = (at(read(text, "").data, (CHANGES,)) for text in texts)
@@ -178,7 +178,8 @@ def _in_base(written: LoadedProfile, advice: Advice) -> Iterator[str]:
 
 
 def _profile(file: Path, written: LoadedProfile, advice: Advice) -> str:
-    """The text of the profile with the advice, as it stands in a file there."""
+    """The text of the profile with the advice, its relative paths rewritten for the folder of
+    `file`.  Raises BadUsage if a snippet beside the profile would be missing there."""
     text, folder = candidate(written, advice.settings).text, file.parent
     leaf = read(text, str(written.path))
     inside = [name for path in snippet_paths(leaf.data)

@@ -1,5 +1,5 @@
-"""`rsyslog-tune apply`, a profile on hosts and engine; how an apply is ended or undone that was not
-finished, `confirm` and `recover`; and `verify`, what differs from the profile."""
+"""`rsyslog-tune apply` puts a profile on hosts and engine; `confirm` keeps and `recover` undoes an
+unfinished apply; `verify` lists what differs from the profile."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from tuner.render.templates import Templates
 from tuner.schema.numerals import counted
 from tuner.writing import write_whole
 
-# What may stand beside a saved plan, which says where and what itself.
+# The only options that a saved plan allows: it has the hosts, the engine and the files itself.
 _BESIDE_PLAN = {
     "profile", "check", "yes", "serial", "confirm_within", "all_or_none", "event_within",
     "no_event", "take_over", "output",
@@ -54,18 +54,18 @@ _BESIDE_PLAN = {
 
 def apply(options: usage.ApplyArguments) -> None:
     """Carry out `rsyslog-tune apply`."""
-    profile, plan_out, refused = options.profile, options.plan_out, list[TuneError]()
+    profile, plan_out, refusals = options.profile, options.plan_out, list[TuneError]()
     plan = read_plan(text_of(profile), str(profile))
     if plan is None:
         loaded = load(profile)
         machines = machines_of(options.host, options.inventory, profile)
         site, form = templates_of(options.templates), form_of(loaded, options)
         hosts = tuple(host_profile(loaded, machine, site, form) for machine in machines)
-        client = _client(loaded, options, machines, refused)
-        plan = _planned(loaded, hosts, client, site, options.take_over, refused)
+        client = _client(loaded, options, machines, refusals)
+        plan = _planned(loaded, hosts, client, site, options.take_over, refusals)
     else:
-        if given := options.given_beside(_BESIDE_PLAN):
-            raise BadUsage(f"a saved plan says where and what: remove {', '.join(given)}")
+        if extra := options.given_beside(_BESIDE_PLAN):
+            raise BadUsage(f"a saved plan says where and what: remove {', '.join(extra)}")
         client = None if plan.url is None else client_for(plan.url, plan.profile.loaded.profile)
         if client is not None:
             require_same_engine(plan, client)
@@ -73,35 +73,35 @@ def apply(options: usage.ApplyArguments) -> None:
         is_shown = options.check or plan_out is not None or not plan.diff
         if is_shown:
             _show(plan, options.check, options.output)
-        if len(refused) == 1:
-            raise refused[0]
-        if refused:
-            lines = ("several things are in the way:", *map(str, refused))
+        if len(refusals) == 1:
+            raise refusals[0]
+        if refusals:
+            lines = ("several things are in the way:", *map(str, refusals))
             raise Refused("\n- ".join(lines))
         if is_shown:
             _conclude(plan, plan_out)
             return
-        event_within_s = 0 if options.no_event else duration_s(options.event_within)
-        how = replace(_how(options), event_within_s=event_within_s, all_or_none=options.all_or_none)
-        _carry_out(plan, client, options, how)
+        within_s = 0 if options.no_event else duration_s(options.event_within)
+        rules = replace(_rules(options), event_within_s=within_s, all_or_none=options.all_or_none)
+        _carry_out(plan, client, options, rules)
 
 
 def _client(
     loaded: LoadedProfile,
     options: usage.ApplyArguments,
     machines: tuple[InventoryHost, ...],
-    refused: list[TuneError],
+    refusals: list[TuneError],
 ) -> EngineClient | None:
-    """A client for the engine behind the hosts, as the options name it; None where it is left
-    alone, or cannot be asked from here, which is added to what refuses the apply."""
+    """A client for the engine that the options or the profile name; None if it is left out, or
+    cannot be used from here, which is then added to `refusals`."""
     try:
         url = engine_url(loaded.profile, options, machines)
         return None if url is None else client_for(url, loaded.profile)
     except JobFailed as bad:
         why = "the engine is asked from here, and takes that; --skip-engine leaves it alone"
-        refused.append(JobFailed(f"{bad}: {why}"))
+        refusals.append(JobFailed(f"{bad}: {why}"))
     except Refused as bad:
-        refused.append(bad)
+        refusals.append(bad)
     return None
 
 
@@ -111,39 +111,40 @@ def _planned(
     client: EngineClient | None,
     site: Templates | None,
     take_over: bool,
-    refused: list[TuneError],
+    refusals: list[TuneError],
 ) -> DeployPlan:
-    """Ask hosts and engine what they have; changes nothing, and adds what refuses it."""
-    with working(f"asking {', '.join(wanted.machine.name for wanted in hosts)}"):
-        changes = tuple(_host_change(wanted, take_over, refused) for wanted in hosts)
+    """Compare hosts and engine with the profile without changing them; what stands in the way of
+    an apply is added to `refusals`."""
+    with working(f"asking {', '.join(host.machine.name for host in hosts)}"):
+        changes = tuple(_host_change(host, take_over, refusals) for host in hosts)
         objects: tuple[EngineChange, ...] = ()
         if client is not None:
             try:
                 objects, foreign = engine_changes(loaded.profile, client, site, take_over)
-                refused += map(Refused, foreign)
+                refusals += map(Refused, foreign)
             except Refused as bad:
-                refused.append(bad)
+                refusals.append(bad)
     profile = PlannedProfile(str(loaded.path), loaded.text, loaded.layers, loaded.beside)
     return DeployPlan(profile, changes, None if client is None else client.url, objects)
 
 
-def _host_change(wanted: HostProfile, take_over: bool, refused: list[TuneError]) -> HostChange:
-    machine = wanted.machine
-    facts = RemoteHost(machine, wanted.files).facts(sockets_of(wanted.profile))
+def _host_change(host: HostProfile, take_over: bool, refusals: list[TuneError]) -> HostChange:
+    machine = host.machine
+    facts = RemoteHost(machine, host.files).facts(sockets_of(host.profile))
     facts.require_finished(machine.name)
-    refused += map(Refused, unfit(wanted, facts, take_over))
-    return host_change(wanted, facts)
+    refusals += map(Refused, unfit(host, facts, take_over))
+    return host_change(host, facts)
 
 
-def _show(plan: DeployPlan, diff: bool, output: OutputFormat) -> None:
-    """What would change."""
+def _show(plan: DeployPlan, with_diff: bool, output: OutputFormat) -> None:
+    """Print what would change; as text only `with_diff`."""
     changes = [{"name": name, "diff": text} for name, text in plan.diffs]
     fields = {"differs": bool(plan.diff), "changes": changes}
-    print_result(output, "apply-check", fields, plan.diff.rstrip() if diff else "")
+    print_result(output, "apply-check", fields, plan.diff.rstrip() if with_diff else "")
 
 
 def _conclude(plan: DeployPlan, plan_out: Path | None) -> None:
-    """Write a plan that is wanted, and say what is to do; nothing is not an error."""
+    """Write the plan to `plan_out`; without that raise DifferencesFound if it has changes."""
     if plan_out is not None:
         write_whole(plan_out, saved(plan), 0o600)
         say(f"rsyslog-tune apply {plan_out} does exactly this")
@@ -155,20 +156,20 @@ def _conclude(plan: DeployPlan, plan_out: Path | None) -> None:
 
 
 def _carry_out(
-    plan: DeployPlan, client: EngineClient | None, options: usage.Changing, how: ApplyOptions
+    plan: DeployPlan, client: EngineClient | None, options: usage.Changing, rules: ApplyOptions
 ) -> None:
-    """Ask, do what is planned, and say what became of it."""
+    """Ask for consent, apply the plan under these `rules`, and report the outcome of each host."""
     _ask(plan, options)
-    _report(plan, _done(plan, client, how), options.output)
+    _report(plan, _applied(plan, client, rules), options.output)
 
 
-def _how(options: usage.Changing) -> ApplyOptions:
+def _rules(options: usage.Changing) -> ApplyOptions:
     within = options.confirm_within
     return ApplyOptions(options.serial, 0 if within is None else round(duration_s(within)))
 
 
 def _ask(plan: DeployPlan, options: usage.Changing) -> None:
-    """Show what changes, and have somebody agree."""
+    """Show the changes and ask for consent, unless --yes gives it; raises Refused without it."""
     if options.yes:
         return
     if options.output is OutputFormat.TEXT:
@@ -181,11 +182,11 @@ def _ask(plan: DeployPlan, options: usage.Changing) -> None:
         raise Refused("declined; nothing is changed")
 
 
-def _done(
+def _applied(
     plan: DeployPlan, client: EngineClient | None, options: ApplyOptions
 ) -> tuple[HostOutcome, ...]:
-    """Do it, with a journal, and say what became of each host.  Raises Locked where an apply
-    before did not end."""
+    """Apply the plan, recording each step in a journal first; the outcome of each host.  Raises
+    Locked if an earlier apply did not end."""
     is_event_sent = client is not None and options.event_within_s > 0
     if is_event_sent and entrance_of(plan.profile.loaded.profile) is None:
         say("no event is sent: that needs an input of plain TCP or UDP, and a field to find it by")
@@ -201,7 +202,7 @@ def _done(
 
 
 def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputFormat) -> None:
-    """What became of each host, and what is left to do by hand."""
+    """Print the outcome of each host and what is left to do by hand; raises the first failure."""
     node = () if plan.url is None or plan.undoes else node_files(plan.profile.loaded.profile)
     hosts = [
         {"name": host.name, "state": host.state.value, "reason": host.error and str(host.error)}
@@ -253,29 +254,29 @@ def recover(options: usage.RecoverArguments) -> None:
 
 
 def _undo_finished(machines: tuple[InventoryHost, ...], options: usage.RecoverArguments) -> None:
-    """Apply what was there before the last apply that was finished."""
-    began, client, puts, run = None, None, tuple[EngineChange, ...](), None
+    """Apply what was there before the last finished apply."""
+    beginning, client, puts, run = None, None, tuple[EngineChange, ...](), None
     if not machines:
         finished = last_finished()
         if finished is None:
             raise JobFailed(
                 "no apply was finished from this machine: name hosts, --host or --inventory"
             )
-        run, began, puts = finished.run, finished.beginning, finished.puts
+        run, beginning, puts = finished.run, finished.beginning, finished.puts
         machines = tuple(touched.machine for touched in finished.touched)
-        client = journal.engine_of(began) if began is not None and puts else None
+        client = journal.engine_of(beginning) if beginning is not None and puts else None
     with contextlib.closing(client) if client is not None else contextlib.nullcontext():
         with working(f"asking {', '.join(host.name for host in machines) or 'the engine'}"):
             changes = tuple(hosts_before(machines, run, say))
             objects = () if client is None else objects_before(puts, client, say)
         url = None if client is None else client.url
-        profile = PlannedProfile("", "") if began is None else began.profile
+        profile = PlannedProfile("", "") if beginning is None else beginning.profile
         plan = DeployPlan(profile, changes, url, objects, undoes=True)
         if not plan.diff:
             raise JobFailed("nothing can be put back")
-        if began is None:
+        if beginning is None:
             say("the engine stays as it is: only the machine that applied can put that back")
-        _carry_out(plan, client, options, _how(options))
+        _carry_out(plan, client, options, _rules(options))
 
 
 def verify(options: usage.VerifyArguments) -> None:
@@ -287,9 +288,9 @@ def verify(options: usage.VerifyArguments) -> None:
     url = engine_url(loaded.profile, options, machines)
     names = ", ".join(machine.name for machine in machines)
     with working(f"asking {names}"):
-        hosts = [(RemoteHost(wanted.machine, wanted.files), wanted) for wanted in profiles]
-        drifts = [drift for host, wanted in hosts for drift in host_drift(host, wanted)]
-        notes = [figures_note(host, wanted.profile) for host, wanted in hosts]
+        hosts = [(RemoteHost(profile.machine, profile.files), profile) for profile in profiles]
+        drifts = [drift for host, profile in hosts for drift in host_drift(host, profile)]
+        notes = [figures_note(host, profile.profile) for host, profile in hosts]
         if url is not None:
             with contextlib.closing(client_for(url, loaded.profile)) as client:
                 drifts += engine_drift(loaded.profile, client, site)

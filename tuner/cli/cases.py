@@ -1,5 +1,5 @@
-"""`rsyslog-tune test`: what messages become on a real rsyslogd, and whether that is what they must;
-with `--record` the cases of that; with `--junit` results for a CI server."""
+"""`rsyslog-tune test`: sends the messages of test cases through a real rsyslogd and compares what
+arrives with what they expect; `--record` writes such cases, `--junit` results for a CI server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tuner.cases.case_file import LoadedCases, inputs_called, load_cases, messag
 from tuner.cases.judge import JudgedCase, judged
 from tuner.cases.record import TIME_ZONE, recorded
 from tuner.cases.run import Sent, Surface, run, surface
-from tuner.cli.console import ProblemFormat, result, say, show_to_program, working
+from tuner.cli.console import ProblemFormat, print_problems, result, say, working
 from tuner.cli.options import LOCAL
 from tuner.cli.profiles import CONFIGURATION, read_profile, templates_of
 from tuner.cli.usage.profiles import TestArguments
@@ -39,7 +39,7 @@ _RENDERED = "rendered rsyslog.conf"
 
 @dataclass(frozen=True)
 class Subject:
-    """What is tested: a configuration, and what cases can name of it."""
+    """The configuration under test, with the inputs and outputs that cases can name."""
 
     base: Base
     surface: Surface
@@ -47,7 +47,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class _TestedFile:
-    """The cases of a file as they were judged, what is not tested, and the seconds it took."""
+    """The judged cases of a file, the parts that cannot be tested, and how long it took."""
 
     path: str
     cases: tuple[JudgedCase, ...]
@@ -59,44 +59,46 @@ def run_cases(options: TestArguments) -> None:
     """Carry out `rsyslog-tune test`."""
     if options.profile is not None and options.conf is not None:
         raise BadUsage("--profile and --conf cannot be combined")
-    named, site = options.profile or options.conf, templates_of(options.templates)
+    profile, site = options.profile or options.conf, templates_of(options.templates)
     junit, output = options.junit, options.output
     if options.record is not None:
-        _record(options, options.record, named, site)
+        _record(options, options.record, profile, site)
         return
     if options.by_input is not None:
         raise BadUsage("--input goes with --record: a case names its input itself")
     if junit is not None:
         require_writable(junit)
-    ready, problems = [], list[Problem]()
+    prepared, problems = [], list[Problem]()
     for path in options.tests:
         try:
-            ready.append(_ready(path, named, site))
+            prepared.append(_prepared(path, profile, site))
         except BadProfile as bad:
             problems += bad.problems
     if problems:
-        wrong = BadProfile(tuple(dict.fromkeys(problems)))
+        error = BadProfile(tuple(dict.fromkeys(problems)))
         if output is not ProblemFormat.TEXT:
-            show_to_program(output, wrong.problems, _json((), wrong.problems))
-        raise wrong
-    files = [_tested(*cases) for cases in ready]
+            print_problems(output, error.problems, _json((), error.problems))
+        raise error
+    files = [_tested(*cases) for cases in prepared]
     if junit is not None:
         write_whole(junit, junit_xml([(file.path, file.cases, file.took_s) for file in files]))
     _show(files, output)
 
 
-def _ready(
-    file: Path, named: Path | None, site: Templates | None
+def _prepared(
+    file: Path, profile: Path | None, site: Templates | None
 ) -> tuple[LoadedCases, Subject, tuple[Sent, ...]]:
-    """The cases of a file, what they are of, and what is sent; raises BadProfile."""
+    """The cases of a file, the configuration under test (that of `profile` if given, else the one
+    the file names), and the messages to send; raises BadProfile and JobFailed."""
     loaded = load_cases(file)
     name = loaded.cases.profile or loaded.cases.conf
-    subject = subject_of(named or (LOCAL if name is None else loaded.beside(name)), site)
+    subject = subject_of(profile or (LOCAL if name is None else loaded.beside(name)), site)
     return loaded, subject, messages(loaded, subject.surface)
 
 
 def subject_of(path: Path, site: Templates | None) -> Subject:
-    """The configuration of a profile, or one of the user's own; raises BadProfile and JobFailed."""
+    """The configuration that a profile renders, or the user's own with the changes that a profile
+    makes in it; raises BadProfile and JobFailed."""
     loaded = read_profile(path)
     if loaded.profile.base is not None:
         kept = loaded.profile.base.kept
@@ -116,23 +118,24 @@ def _tested(loaded: LoadedCases, subject: Subject, sent: Sequence[Sent]) -> _Tes
     """Run the cases of a file."""
     name, began_s = loaded.source.name, time.monotonic()
     with working(f"testing {name} on rsyslogd {rsyslog_version()}"):
-        came = run(subject.base, sent, loaded.cases.timezone)
-    return _TestedFile(name, judged(loaded, came), _untested(subject), time.monotonic() - began_s)
+        arrived = run(subject.base, sent, loaded.cases.timezone)
+    took_s = time.monotonic() - began_s
+    return _TestedFile(name, judged(loaded, arrived), _untested(subject), took_s)
 
 
 def _untested(subject: Subject) -> tuple[str, ...]:
-    """A line for each part that these cases say nothing of."""
+    """A line for each part of the configuration that cases cannot test."""
     return tuple(f"{gap.origin}: not tested: {gap.message}" for gap in subject.surface.gaps)
 
 
 def _show(files: Sequence[_TestedFile], output: ProblemFormat) -> None:
-    """The results; raises DifferencesFound where a case failed."""
+    """Print the results; raises DifferencesFound if a case failed."""
     cases = [case for file in files for case in file.cases]
     problems = [problem for case in cases for problem in case.problems]
     for line in dict.fromkeys(line for file in files for line in file.untested):
         say(line)
     if output is not ProblemFormat.TEXT:
-        show_to_program(output, problems, _json(files, problems))
+        print_problems(output, problems, _json(files, problems))
     else:
         for problem in problems:
             result(str(problem))
@@ -158,8 +161,10 @@ def _json(files: Sequence[_TestedFile], problems: Sequence[Problem]) -> dict[str
     return {"schema": 1, "kind": "test", "files": tested, "problems": problems}
 
 
-def _record(options: TestArguments, log: Path, named: Path | None, site: Templates | None) -> None:
-    """Write a file of cases from sample lines."""
+def _record(
+    options: TestArguments, log: Path, profile: Path | None, site: Templates | None
+) -> None:
+    """Write a file of cases that expect of each line of `log` what rsyslogd makes of it now."""
     if len(options.tests) != 1 or options.junit is not None:
         raise BadUsage("--record writes one file of cases, and tests nothing: remove the others")
     (path,) = options.tests
@@ -167,25 +172,24 @@ def _record(options: TestArguments, log: Path, named: Path | None, site: Templat
         raise Refused(f"{path} exists: name another file, or move it")
     require_writable(path)
     lines = _lines(log)
-    subject_path = named or LOCAL
-    subject = subject_of(subject_path, site)
-    by_input = _input(options.by_input, subject.surface)
+    profile = profile or LOCAL
+    subject = subject_of(profile, site)
+    input_name = _input(options.by_input, subject.surface)
     with working(f"recording what becomes of {counted(len(lines), 'line')}"):
-        sent = [Sent(by_input, line.encode()) for line in lines for _ in range(2)]
-        came = run(subject.base, sent, TIME_ZONE)
-    key = "conf" if subject_path.suffix == CONFIGURATION else "profile"
-    beside = os.path.relpath(subject_path, path.parent)
-    about = {key: str(subject_path) if subject_path.is_absolute() else beside}
-    named_input = None if options.by_input is None else by_input
-    write_whole(path, recorded(about, lines, came, datetime.now(UTC), named_input))
+        sent = [Sent(input_name, line.encode()) for line in lines for _ in range(2)]
+        arrived = run(subject.base, sent, TIME_ZONE)
+    target = profile if profile.is_absolute() else os.path.relpath(profile, path.parent)
+    header = {"conf" if profile.suffix == CONFIGURATION else "profile": str(target)}
+    chosen_input = None if options.by_input is None else input_name
+    write_whole(path, recorded(header, lines, arrived, datetime.now(UTC), chosen_input))
     for line in _untested(subject):
         say(line)
     number = counted(len(lines), "case")
-    result(f"{path}: {number}, by {by_input}: read what was recorded, then keep it")
+    result(f"{path}: {number}, by {input_name}: read what was recorded, then keep it")
 
 
 def _input(name: str | None, surface: Surface) -> str:
-    """The input that is recorded; raises BadUsage where none or several are called so."""
+    """The input to which the lines are sent; raises BadUsage if none or several match `name`."""
     inputs = inputs_called(name, surface)
     if len(inputs) == 1:
         return inputs[0]
@@ -193,7 +197,7 @@ def _input(name: str | None, surface: Surface) -> str:
 
 
 def _lines(log: Path) -> list[str]:
-    """The lines of a sample that say something; raises JobFailed and BadUsage."""
+    """The lines of a sample that are not blank; raises JobFailed and BadUsage."""
     try:
         text = required_content(log).decode()
     except UnicodeDecodeError:
@@ -205,7 +209,7 @@ def _lines(log: Path) -> list[str]:
 
 
 def junit_xml(files: Iterable[tuple[str, Sequence[JudgedCase], float]]) -> str:
-    """The results of files, each with its name and the seconds that it took."""
+    """The results as JUnit XML, from each file's name, cases and duration."""
     root = ElementTree.Element("testsuites")
     for name, cases, took_s in files:
         counts = {"tests": len(cases), "failures": sum(not case.passed for case in cases)}
@@ -223,7 +227,7 @@ def junit_xml(files: Iterable[tuple[str, Sequence[JudgedCase], float]]) -> str:
 
 
 def _printable(text: str) -> str:
-    """XML has no control characters, nor halves of characters."""
+    """Replace unprintable characters by `?`: XML allows no control characters or surrogates."""
     return "".join(
         character if character.isprintable() or character in "\n\t" else "?" for character in text
     )

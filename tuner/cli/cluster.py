@@ -1,4 +1,4 @@
-"""`rsyslog-tune cluster`: several machines, a worker of Dask's on each."""
+"""`rsyslog-tune cluster`: several machines with a Dask worker on each."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def up(options: usage.ClusterArguments.Up) -> None:
     hosts = () if inventory is None else load_inventory(inventory)
     machines = [host for host in hosts if host.role is not Role.ENGINE]
     with measuring("rsyslog-tune cluster up"):
-        before = standing.read()
-        if before is not None and (not before.is_ours or before.scheduler.is_alive()):
-            if not standing.bring_back(before, machines, say):
+        recorded = standing.read()
+        if recorded is not None and (not recorded.is_ours or recorded.scheduler.is_alive()):
+            if not standing.restart_workers(recorded, machines, say):
                 raise JobFailed(
-                    f"a cluster is already up at {before.address}; end it with: rsyslog-tune "
+                    f"a cluster is already up at {recorded.address}; end it with: rsyslog-tune "
                     "cluster down"
                 )
-            started = before
+            started = recorded
         else:
-            if before is not None:
-                # What still runs where nobody reaches it ends with its scheduler.
+            if recorded is not None:
+                # A worker on a host that cannot be reached ends with its scheduler.
                 with suppress(JobFailed):
-                    standing.down(before, say)
+                    standing.down(recorded, say)
             if scheduler is None:
                 started = standing.up(machines, options.listen, say)
             else:
@@ -70,15 +70,15 @@ def versions(_: usage.ClusterArguments.Versions) -> None:
 def member(options: usage.ClusterArguments.Member) -> None:
     """Carry out `rsyslog-tune cluster member`."""
     if options.listen:
-        standing.schedule(options.folder, options.listen)
+        standing.run_scheduler(options.folder, options.listen)
     else:
-        standing.work(options.folder, options.scheduler, options.name, options.role)
+        standing.run_worker(options.folder, options.scheduler, options.name, options.role)
 
 
 def cluster_that_is_up() -> standing.StandingCluster:
-    """The cluster that `cluster up` left; raises JobFailed without one."""
+    """The cluster that `cluster up` started; raises JobFailed if there is none."""
     cluster = standing.read()
-    # Without an address it was killed before its scheduler answered.
+    # A record without an address is of a `cluster up` killed before its scheduler answered.
     if cluster is None or not cluster.address:
         raise JobFailed(
             "no cluster is up; start one with: rsyslog-tune cluster up --inventory hosts.yaml"
@@ -101,7 +101,7 @@ def _show(cluster: standing.StandingCluster, output: OutputFormat) -> None:
 
 
 def _certificate(options: usage.ClusterArguments.Up) -> ClusterCertificate | None:
-    """What is given beside --scheduler, for good: the files may move."""
+    """The contents of the TLS files given with --scheduler, which may be moved later."""
     files = [options.tls_ca, options.tls_cert, options.tls_key]
     texts = [pem_text(file) for file in files if file is not None]
     if options.scheduler is None:

@@ -173,7 +173,7 @@ def _serve(questions: queue.SimpleQueue[messages.Question]) -> None:
         while isinstance(question := questions.get(), messages.RunTrial | messages.MeasureCeiling):
             profile = messages.profile_of(question.profile)
             if loads is not None:
-                loads.await_one()
+                loads.wait_for_host()
             if isinstance(question, messages.RunTrial):
                 # Runs with other load hosts than those before are no pair with them.
                 changed = None if loads is None else loads.change()

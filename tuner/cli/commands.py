@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from tuner import __version__, errors
-from tuner.cli.console import printable, say_what_waited
+from tuner.cli.console import printable, say_deferred
 from tuner.cli.options import Arguments, command_homes, docstrings, usage_class
 from tuner.host.programs import choose_rsyslogd
 from tuner.host.signals import install_handlers, received
@@ -117,7 +117,7 @@ def command(name: str) -> Command:
     root = typer.Typer(add_completion=False)
     root.callback()(lambda: None)
     if parts := [part for part in vars(usage).values() if isinstance(part, type)]:
-        group = typer.Typer(no_args_is_help=True, help=usage.says())
+        group = typer.Typer(no_args_is_help=True, help=usage.help_text())
         root.add_typer(group, name=name)
         for part in parts:
             inner = part.__name__.lower()
@@ -135,7 +135,7 @@ def _runner(usage: type[Arguments], home: str, name: str) -> Callable[..., None]
         choose_rsyslogd(getattr(options, "rsyslogd", None))
         getattr(import_module(f"tuner.cli.{home}"), name)(options)
 
-    run_command.__doc__ = usage.says()
+    run_command.__doc__ = usage.help_text()
     for parameter in usage.parameters().values():
         # Our own check on reading gives unreadable files one message and one exit code.
         parameter.readable = False
@@ -191,7 +191,7 @@ def _options(
 ) -> None:
     """Render rsyslog and Elasticsearch configuration from one profile, and measure, on your own
     machines, which settings carry the most events per second."""
-    context.call_on_close(say_what_waited)
+    context.call_on_close(say_deferred)
 
 
 def _missing_library(error: Exception) -> errors.ProgramMissing | None:

@@ -1,4 +1,4 @@
-"""How things look: results on stdout, everything else on stderr."""
+"""The output of commands: results on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 
 class OutputFormat(Enum):
-    """How results are written."""
+    """The formats in which results are printed."""
 
     TEXT = "text"
     JSON = "json"
 
 
 _WIDTH = 96
-# More columns than any line has.
+# More columns than any line has, so that nothing is wrapped.
 _UNFOLDED = 100_000
 _LABEL = 10
-# How often a spinner turns in a second: less than rich's 12.5, beside what is being measured.
-_SPINS = 4
+# How often a spinner is drawn: less than rich's 12.5 times, as that would disturb a measurement.
+_SPINS_PER_SECOND = 4
 
-# Control characters, marks that turn the direction of writing, and halves of characters.
+# Control characters, line separators, marks of writing direction, and lone surrogates.
 _CONTROL = dict.fromkeys(
     (
         *range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F,
@@ -57,13 +57,13 @@ def printable(text: str) -> str:
 
 
 def result(text: str) -> None:
-    """What the user asked for, on stdout, where no host's or engine's words steer a terminal."""
+    """Print a result on stdout, its control characters as `?`."""
     typer.echo(printable(text))
 
 
 def show(*parts: RenderableType) -> None:
-    """What the user asked for, laid out, on stdout; where that is no terminal, without folding
-    and without blanks at the ends of lines."""
+    """Print a result on stdout in Rich's layout; if that is not a terminal, without wrapping and
+    trailing blanks."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -78,8 +78,8 @@ def show(*parts: RenderableType) -> None:
 
 
 def result_json(data: object) -> None:
-    """What a program asked for, on stdout; data classes by their fields, which name the units."""
-    # Whoever asks for text waits for none of it.
+    """Print a result on stdout as JSON; dataclasses become objects with their fields."""
+    # Imported here because it is slow, and text output does not need it.
     from pydantic_core import to_jsonable_python
 
     typer.echo(json.dumps(to_jsonable_python(data), indent=2))
@@ -88,7 +88,7 @@ def result_json(data: object) -> None:
 def print_result(
     output: OutputFormat, kind: str, fields: Mapping[str, object], text: str = ""
 ) -> None:
-    """A result of that kind, on stdout: its fields as JSON, else its text, where it has one."""
+    """Print a result on stdout: as JSON its `kind` and `fields`, else its `text` if it has any."""
     if output is OutputFormat.JSON:
         result_json({"schema": 1, "kind": kind, **fields})
     elif text:
@@ -96,7 +96,7 @@ def print_result(
 
 
 class ProblemFormat(Enum):
-    """How the problems and the layers are written."""
+    """The formats in which problems of a profile or of test cases are printed."""
 
     TEXT = "text"
     JSON = "json"
@@ -104,8 +104,8 @@ class ProblemFormat(Enum):
     GITLAB = "gitlab"
 
 
-def show_to_program(output: ProblemFormat, problems: Sequence[Problem], data: object) -> None:
-    """Print problems as annotations, or all `data` as JSON."""
+def print_problems(output: ProblemFormat, problems: Sequence[Problem], data: object) -> None:
+    """Print `problems` as annotations of GitHub or GitLab, or else `data` as JSON."""
     if output is ProblemFormat.GITLAB:
         result_json(list(gitlab(problems)))
     elif output is ProblemFormat.JSON:
@@ -114,8 +114,8 @@ def show_to_program(output: ProblemFormat, problems: Sequence[Problem], data: ob
         result(github(problems))
 
 
-# https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions, with the
-# escapes of actions/toolkit, packages/core/src/command.ts: the message first, then properties too.
+# https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions; the escapes of
+# messages and of properties are those of actions/toolkit, packages/core/src/command.ts.
 _MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY = _MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
 
@@ -125,8 +125,8 @@ def github(problems: Iterable[Problem]) -> str:
     lines = []
     for problem in problems:
         places = (problem.file, problem.line, problem.column, problem.code)
-        named = zip(("file", "line", "col", "title"), map(str, places), strict=True)
-        properties = ",".join(f"{name}={value.translate(_PROPERTY)}" for name, value in named)
+        pairs = zip(("file", "line", "col", "title"), map(str, places), strict=True)
+        properties = ",".join(f"{name}={value.translate(_PROPERTY)}" for name, value in pairs)
         text = problem.message.translate(_MESSAGE)
         lines.append(f"::{problem.severity.value} {properties}::{text}")
     return "\n".join(lines)
@@ -137,13 +137,13 @@ _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor"}
 
 
 def gitlab(problems: Iterable[Problem]) -> Iterator[dict[str, object]]:
-    """The entries of a code quality report of GitLab.  A fingerprint stays when its problem moves
-    in its file; those that say the same are told apart by their number."""
-    before: Counter[tuple[str, str, str]] = Counter()
+    """The entries of a GitLab code quality report.  A fingerprint does not depend on the line, as
+    edits above it move a problem; equal problems of a file differ by their number."""
+    counts: Counter[tuple[str, str, str]] = Counter()
     for problem in problems:
-        sentence = (problem.file, problem.code, problem.message)
-        text = "\0".join((*sentence, str(before[sentence])))
-        before[sentence] += 1
+        key = (problem.file, problem.code, problem.message)
+        text = "\0".join((*key, str(counts[key])))
+        counts[key] += 1
         yield {
             "description": problem.message,
             "check_name": problem.code,
@@ -154,8 +154,8 @@ def gitlab(problems: Iterable[Problem]) -> Iterator[dict[str, object]]:
 
 
 def wrapped(text: str, indent: str, first: str | None = None) -> str:
-    """A text in lines of a terminal, at most 96 columns, the first indented by another text; in one
-    line where stdout is no terminal."""
+    """Wrap a text to the terminal's width, at most 96 columns; each line begins with `indent`, the
+    first one with `first` if given.  If stdout is not a terminal, the text stays on one line."""
     columns = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns)
     return textwrap.fill(
         text,
@@ -167,7 +167,7 @@ def wrapped(text: str, indent: str, first: str | None = None) -> str:
 
 
 def labelled(rows: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
-    """A line or more for each value, the first of a row behind its label."""
+    """Lines for rows of a label and values, each value wrapped; the label precedes the first."""
     for label, values in rows:
         for number, value in enumerate(values):
             first = f"  {label if number == 0 else '':<{_LABEL}}"
@@ -176,38 +176,37 @@ def labelled(rows: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
 
 @cache
 def stderr() -> RichConsole:
-    """The terminal or file that stderr is.  Imported when something is said: most commands that
-    only write results say nothing."""
+    """Rich's console on stderr, imported when something is printed there: many commands print only
+    a result."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def is_live() -> bool:
-    """Whether stderr is a terminal that can be drawn on, with somebody before it."""
-    # Rich takes a pipe for a terminal where FORCE_COLOR is set.
+    """Whether stderr is an interactive terminal, and not that of a CI job."""
+    # Rich takes a pipe for a terminal if FORCE_COLOR is set.
     return sys.stderr.isatty() and stderr().is_interactive and not os.environ.get("CI")
 
 
 def say(text: str) -> None:
-    """A line about what is going on, on stderr; nothing where its terminal hung up."""
+    """Print a message on stderr; does nothing if its terminal has hung up."""
     with contextlib.suppress(OSError):
         stderr().print(printable(text), markup=False)
 
 
-_LAST: dict[str, None] = {}
+_DEFERRED: dict[str, None] = {}
 
 
-def say_last(lines: Iterable[str]) -> None:
-    """Lines on stderr, each once, when the command has shown what was asked for: see
-    `say_what_waited`."""
-    _LAST.update(dict.fromkeys(lines))
+def say_at_end(lines: Iterable[str]) -> None:
+    """Keep lines for `say_deferred`, each once: they follow the result of the command."""
+    _DEFERRED.update(dict.fromkeys(lines))
 
 
-def say_what_waited() -> None:
-    """Say what was left to the end, but where the command ends with a usage error."""
-    lines = [*_LAST]
-    _LAST.clear()
+def say_deferred() -> None:
+    """Print the lines of `say_at_end` on stderr, unless the command ends with a usage error."""
+    lines = [*_DEFERRED]
+    _DEFERRED.clear()
     if not isinstance(sys.exc_info()[1], BadUsage):
         for line in lines:
             say(line)
@@ -217,19 +216,19 @@ def say_what_waited() -> None:
 def working(text: str) -> Iterator[Callable[[str], None]]:
     """Show that something takes a while: a spinner on a terminal, a plain line elsewhere.
 
-    Gives a function that changes the text; without a terminal that prints nothing more.
+    Yields a function that changes the spinner's text; without a terminal it does nothing.
     """
     if not is_live():
         say(text)
         yield lambda _: None
         return
-    with stderr().status(printable(text), refresh_per_second=_SPINS) as status:
+    with stderr().status(printable(text), refresh_per_second=_SPINS_PER_SECOND) as status:
         yield lambda change: status.update(printable(change))
 
 
 @contextlib.contextmanager
 def say_when_slow(text: str, after_s: float = 2.0) -> Iterator[None]:
-    """Say that once what is done meanwhile has taken longer."""
+    """Print `text` on stderr if the block takes longer than `after_s` seconds."""
     timer = threading.Timer(after_s, say, (text,))
     timer.daemon = True
     timer.start()
@@ -240,17 +239,17 @@ def say_when_slow(text: str, after_s: float = 2.0) -> Iterator[None]:
 
 
 class Verbosity(Enum):
-    """How much is said beside the result."""
+    """How much is printed on stderr beside the result."""
 
     QUIET = "quiet"
     NORMAL = "normal"
     VERBOSE = "verbose"
 
     def say(self, text: str) -> None:
-        """A line about what is going on, unless only the result is wanted."""
+        """Print a message on stderr, unless this is QUIET."""
         if self is not Verbosity.QUIET:
             say(text)
 
     def working(self, text: str) -> AbstractContextManager[object]:
-        """Show that something takes a while, unless only the result is wanted."""
+        """Show that something takes a while, unless this is QUIET."""
         return contextlib.nullcontext() if self is Verbosity.QUIET else working(text)

@@ -1,4 +1,5 @@
-"""`rsyslog-tune diagnose`: what runs in production, from the counters it writes anyway."""
+"""`rsyslog-tune diagnose`: finds why a production rsyslogd loses or delays events, from the
+counters that impstats writes."""
 
 from __future__ import annotations
 
@@ -39,12 +40,13 @@ from tuner.writing import write_whole
 if TYPE_CHECKING:
     from tuner.profile.model import Profile
 
-_NAMED = 20
-# The clock of a host may go ahead.
+# The number of unread lines, for each reason, whose places are reported.
+_MOST_PLACES = 20
+# The clock of another host may be ahead of ours.
 _A_DAY = timedelta(days=1)
 
-
-_LEAST = {
+# The least grave effect of a finding that makes the command exit with 2.
+_LEAST_GRAVE = {
     FailOn.LOST: EventEffect.LOST,
     FailOn.LATE: EventEffect.LATE,
     FailOn.ANY: EventEffect.AT_RISK,
@@ -57,10 +59,10 @@ def diagnose(options: DiagnoseArguments) -> None:
     profile = None if options.profile is None else _profile(options.profile)
     diagnosis = _diagnosed(options, profile, _settings(profile, options.conf))
     if not diagnosis.hosts:
-        raise JobFailed(_nothing(diagnosis))
+        raise JobFailed(_no_counters(diagnosis))
     print_blocks(options.output, diagnosis_json(diagnosis), diagnosis_blocks(diagnosis))
     if options.page is not None:
-        # Nothing else is drawn.
+        # Imported here because only a page needs what it is drawn with.
         from tuner.report.page import page as html
 
         write_whole(options.page, html(diagnosis_report(diagnosis)))
@@ -68,19 +70,19 @@ def diagnose(options: DiagnoseArguments) -> None:
     if options.write_workload is not None:
         _write_workload(options.write_workload, diagnosis)
     gravest = worst(diagnosis.hosts)
-    if gravest is not None and gravest.rank <= _LEAST[options.fail_on].rank:
+    if gravest is not None and gravest.rank <= _LEAST_GRAVE[options.fail_on].rank:
         raise DifferencesFound(counted(len(diagnosis.findings), "finding"))
 
 
 def _profile(path: Path) -> Profile:
-    """A profile, which is also linted: what an impstats log alone needs nothing of."""
+    """Load a profile.  The import is here because a log of impstats alone does not need it."""
     from tuner.lint.load import load_profile
 
     return load_profile(path).profile
 
 
 def _require_sources(options: DiagnoseArguments) -> None:
-    """Raise BadUsage where the options do not go together."""
+    """Raise BadUsage if options do not fit together, or name no source of counters."""
     host, index, files = options.host, options.index, options.files
     if options.profile is not None and options.conf is not None:
         raise BadUsage("--profile and --conf cannot be combined: name one of them")
@@ -97,7 +99,7 @@ def _require_sources(options: DiagnoseArguments) -> None:
 def _diagnosed(
     options: DiagnoseArguments, profile: Profile | None, settings: Settings
 ) -> FilesDiagnosis:
-    """What the counters say, with these settings and the login of this profile."""
+    """The diagnosis of the counters that the options name; `profile` has the engine's login."""
     if options.host is not None:
         return _from_host(options.host, options, settings)
     if options.elasticsearch is not None and options.index is not None:
@@ -108,7 +110,7 @@ def _diagnosed(
 
 
 def _settings(profile: Profile | None, conf: Path | None) -> Settings:
-    """The settings that were named."""
+    """The settings of the named profile or configuration; those of neither are empty."""
     if profile is not None:
         return of_profile(profile)
     if conf is None:
@@ -124,21 +126,21 @@ def _settings(profile: Profile | None, conf: Path | None) -> Settings:
 
 @dataclass
 class _Tally:
-    """What was not read so far."""
+    """The unread lines so far: their number and first places by reason, and remarks on files."""
 
     counts: Counter[Unreadable] = field(default_factory=Counter)
     first: dict[Unreadable, list[tuple[str, int]]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
     def take(self, line: UnreadLine) -> None:
-        """Count a line, and remember where the first are."""
+        """Count a line, and keep its place if it is among the first."""
         self.counts[line.why] += 1
         places = self.first.setdefault(line.why, [])
-        if len(places) < _NAMED:
+        if len(places) < _MOST_PLACES:
             places.append((line.file, line.number))
 
     def lines(self) -> tuple[UnreadLines, ...]:
-        """All that was counted; lines of other programs are no trouble."""
+        """The unread lines by reason, without those of other programs, which are expected."""
         return tuple(
             UnreadLines(why, count, tuple(self.first[why]))
             for why, count in self.counts.items()
@@ -147,7 +149,7 @@ class _Tally:
 
 
 def read(files: Sequence[Path], settings: Settings) -> FilesDiagnosis:
-    """What the files say, in this order."""
+    """The diagnosis of the counters in these files, read in this order."""
     tally = _Tally()
     lines = chain.from_iterable(lines_of(path, tally.remarks.append) for path in files)
     latest = max(map(last_written, files))
@@ -176,8 +178,8 @@ def _diagnosis(
 
 
 def _from_index(url: str, name: str, profile: Profile | None, settings: Settings) -> FilesDiagnosis:
-    """What the documents of an index say."""
-    # Files are read without an engine's client.
+    """The diagnosis of the counters in the documents of an index."""
+    # Imported here because files are read without a client of the engine.
     from tuner.engine.access import client_for
     from tuner.engine.client import EngineClient
     from tuner.engine.stats_index import stats_index, stats_lines
@@ -196,9 +198,9 @@ def _from_index(url: str, name: str, profile: Profile | None, settings: Settings
 
 
 def _from_host(name: str, options: DiagnoseArguments, settings: Settings) -> FilesDiagnosis:
-    """What a host's files of counters say, and its kernel, and its configuration of the settings,
-    unless others are named."""
-    # Hosts are reached by what others do not need.
+    """The diagnosis of a host's files of counters and its kernel's counts, with the settings of its
+    configuration unless `settings` already has queues."""
+    # Imported here because only --host needs these modules.
     from tuner.cli.hosts import machines_of
     from tuner.deploy.host_files import (
         HostFiles,
@@ -227,17 +229,17 @@ def _from_host(name: str, options: DiagnoseArguments, settings: Settings) -> Fil
                 "log.file, or name the file"
             )
         ports = udp_ports(base)
-        first = target.kernel_counts(ports)
+        before = target.kernel_counts(ports)
         if for_s is None:
             logs = counters_logs(target.host, path, tally.remarks.append)
             names = tuple(f"{machine.name}:{log.path}" for log in logs)
             lines = lines_of_logs(target.host, logs, tally.remarks.append)
-            kernel = first
+            kernel = before
         else:
             names = (f"{machine.name}:{path}",)
             lines = iter(tuple(grown(target.host, path, for_s, tally.remarks.append)))
-            last = target.kernel_counts(ports)
-            kernel = last if first is None or last is None else last.since(first)
+            after = target.kernel_counts(ports)
+            kernel = after if before is None or after is None else after.since(before)
         settings = settings if settings.queues else of_base(base)
         return _diagnosis(
             names, lines, datetime.now() + _A_DAY, tally, settings, kernel,
@@ -246,26 +248,27 @@ def _from_host(name: str, options: DiagnoseArguments, settings: Settings) -> Fil
 
 
 def _write_workload(path: Path, diagnosis: FilesDiagnosis) -> None:
-    """Put what came in into a profile; raises BadProfile where that does not fit it."""
+    """Write the traffic of the diagnosed host into the workload of the profile at `path`; raises
+    BadUsage, and BadProfile if the profile is bad or becomes so."""
     if len(diagnosis.hosts) > 1:
         names = ", ".join(host.course.host or "-" for host in diagnosis.hosts[:5])
         raise BadUsage(f"--write-workload: the files are of several hosts ({names}): name one's")
     if diagnosis.hosts[0].course.is_single:
         raise BadUsage("--write-workload: one round alone tells no rate: name a log of several")
-    # As for a profile that is named.
+    # Imported here because a log of impstats alone does not need it.
     from tuner.lint.load import parse_profile, text_of
     from tuner.profile.edit import edit
 
-    written = text_of(path)
-    actions = parse_profile(written, str(path)).profile.actions
+    before = text_of(path)
+    actions = parse_profile(before, str(path)).profile.actions
     changes = workload_changes(traffic_of(diagnosis.hosts[0]), actions)
-    text = edit(written, changes)
-    parse_profile(text, str(path))
-    write_whole(path, text)
+    after = edit(before, changes)
+    parse_profile(after, str(path))
+    write_whole(path, after)
     say(f"wrote {path}: {', '.join(f'{key} {value}' for key, value in changes.items())}")
 
 
-def _nothing(diagnosis: FilesDiagnosis) -> str:
+def _no_counters(diagnosis: FilesDiagnosis) -> str:
     names = ", ".join(diagnosis.files[:3])
     why = "; ".join(
         f"{counted(lines.count, 'line')} {lines.why.value}, first "

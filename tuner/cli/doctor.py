@@ -30,9 +30,9 @@ _NEWEST_PYTHON = (3, 14)
 
 @dataclass(frozen=True)
 class Requirement:
-    """One thing the tool uses: what was found, and what to do when it is missing.
+    """One thing that the tool uses: what was found, or what to do if it is missing.
 
-    `limits` is for what is not there, or not known to work, and only some commands need.
+    `limits` means that it is missing, or not known to work, but only some commands need it.
     """
 
     what: str
@@ -47,13 +47,12 @@ class Requirement:
 
 def doctor(options: DoctorArguments) -> None:
     """Carry out `rsyslog-tune doctor`."""
-    wanted = [*chain.from_iterable(map(_engines, options.fetch_engines or ()))]
-    for distribution in wanted:
+    for distribution in [*chain.from_iterable(map(_engines, options.fetch_engines or ()))]:
         if not home_of(distribution).is_dir():
             with working(f"downloading {_name(distribution)}; it is kept for later runs"):
                 fetch(distribution)
-    gone = (Requirement("removed", f"{path}, left by a killed run") for path in remove_abandoned())
-    findings = [*_needed(), *_module_findings(), *_useful(), *gone]
+    left = (Requirement("removed", f"{path}, left by a killed run") for path in remove_abandoned())
+    findings = [*_required(), *_module_findings(), *_optional(), *left]
     print_result(options.output, "doctor", {"findings": findings}, "\n".join(map(str, findings)))
     missing = [finding for finding in findings if finding.missing]
     if missing:
@@ -61,7 +60,7 @@ def doctor(options: DoctorArguments) -> None:
 
 
 def _engines(text: str) -> Sequence[Distribution]:
-    """Those that a release such as `opensearch-2.19` names, `default`, or `all` that are tested."""
+    """The engines that a --fetch names: a release such as `opensearch-2.19`, `default` or `all`."""
     if text == "all":
         return TESTED
     if text == "default":
@@ -76,12 +75,12 @@ def _engines(text: str) -> Sequence[Distribution]:
     return (distribution,)
 
 
-def _needed() -> list[Requirement]:
-    rsyslogd = _asked("rsyslogd", rsyslog_version)
+def _required() -> list[Requirement]:
+    rsyslogd = _checked("rsyslogd", rsyslog_version)
     return [
         rsyslogd if rsyslogd.missing else rsyslogd_finding(rsyslogd.found),
-        _asked("omelasticsearch", require_omelasticsearch, "rsyslogd loads it"),
-        _asked("java", _java),
+        _checked("omelasticsearch", require_omelasticsearch, "rsyslogd loads it"),
+        _checked("java", _java),
         maven_finding(cached()),
         python_finding(sys.version_info[:2]),
         *_libraries(),
@@ -94,8 +93,8 @@ def _java() -> str:
 
 
 def _module_findings() -> list[Requirement]:
-    """The modules, beside omelasticsearch, that the real rsyslogd does not load, with their
-    packages."""
+    """The modules, except omelasticsearch, that the installed rsyslogd cannot load, with the
+    packages that have them."""
     try:
         lacking = missing_modules(sorted(packages().keys() - {"omelasticsearch"}))
     except ProgramMissing:
@@ -104,18 +103,18 @@ def _module_findings() -> list[Requirement]:
 
 
 def rsyslogd_finding(version: str) -> Requirement:
-    """What profiles can be rendered for an rsyslogd of that version (`8.2302`)."""
+    """Whether the parameters of this release of rsyslogd (`8.2302`) are known."""
     number = int(version.partition(".")[2])
-    why = ""
+    note = ""
     if number < OLDEST:
-        why = f", older than 8.{OLDEST}: it may refuse what profiles are rendered to"
+        note = f", older than 8.{OLDEST}: it may refuse what profiles are rendered to"
     elif number > NEWEST_READ:
-        why = f", newer than 8.{NEWEST_READ}: parameters introduced since are not known"
-    return Requirement("rsyslogd", f"{version}{why}", limits=bool(why))
+        note = f", newer than 8.{NEWEST_READ}: parameters introduced since are not known"
+    return Requirement("rsyslogd", f"{version}{note}", limits=bool(note))
 
 
 def python_finding(version: tuple[int, int]) -> Requirement:
-    """Whether tests ran on this Python."""
+    """Whether this version of Python is newer than those that are tested."""
     if version > _NEWEST_PYTHON:
         newest = ".".join(map(str, _NEWEST_PYTHON))
         note = f"{platform.python_version()}, newer than {newest}, the newest that is tested"
@@ -124,7 +123,7 @@ def python_finding(version: tuple[int, int]) -> Requirement:
 
 
 def _libraries() -> list[Requirement]:
-    """The first of the libraries that measuring needs and that is not there."""
+    """The first library that a search needs and that is not installed, if any."""
     lacking = next((name for name in EXTRAS["search"] if find_spec(name) is None), None)
     if lacking is None:
         return []
@@ -132,26 +131,27 @@ def _libraries() -> list[Requirement]:
 
 
 def maven_finding(engines: Sequence[Distribution]) -> Requirement:
-    """Whether Maven is there, which only fetches engines: with one in the cache, as in a container
-    that holds no more, it is not missed."""
-    requirement = _asked("mvn", maven)
+    """Whether Maven is installed.  It only downloads engines, so it is not required if `engines`
+    are cached, as in a container image."""
+    requirement = _checked("mvn", maven)
     if requirement.missing and engines:
         return Requirement("mvn", f"not installed; not needed for {', '.join(map(_name, engines))}")
     return requirement
 
 
-def _asked(what: str, ask: Callable[[], object], found: str = "") -> Requirement:
-    """What was found, else what the answer says."""
+def _checked(what: str, check: Callable[[], object], found: str = "") -> Requirement:
+    """The result of `check`, reported as `found` or as its own text; missing if it raises
+    ProgramMissing."""
     try:
-        answer = ask()
+        answer = check()
     except ProgramMissing as error:
         return Requirement(what, str(error), missing=True)
     return Requirement(what, found or str(answer))
 
 
 def engine_finding(engine: Distribution) -> Requirement:
-    """Whether a lab here can run an engine: its Java, and whether it is in the cache or can be
-    fetched."""
+    """Whether a lab on this machine can run an engine: its Java must be installed, and the engine
+    cached, or Maven installed to download it."""
     name = _name(engine)
     try:
         java = java_for(engine.java_lowest, engine.java_highest)
@@ -164,18 +164,18 @@ def engine_finding(engine: Distribution) -> Requirement:
     return Requirement("engine", f"{name}  Java {java.major}  {place}")
 
 
-def _useful() -> list[Requirement]:
+def _optional() -> list[Requirement]:
     here = connect("this machine", "local://")
     versions = {name: here.package(name) for name in _PACKAGES}
     installed = [
         Requirement("package", f"{name} {version}") for name, version in versions.items() if version
     ]
-    by_ssh = _asked("ssh", ssh)
-    if by_ssh.missing:
+    ssh_client = _checked("ssh", ssh)
+    if ssh_client.missing:
         needs = "apply, verify, import --host and cluster need it"
-        by_ssh = Requirement("ssh", f"{by_ssh.found}; {needs}", limits=True)
+        ssh_client = Requirement("ssh", f"{ssh_client.found}; {needs}", limits=True)
     machine = Requirement("machine", describe_machine())
-    return [*map(engine_finding, VERSIONS), by_ssh, machine, *installed]
+    return [*map(engine_finding, VERSIONS), ssh_client, machine, *installed]
 
 
 def _name(distribution: Distribution) -> str:

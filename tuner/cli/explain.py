@@ -1,4 +1,4 @@
-"""`rsyslog-tune explain`: what a key does, its default and its traps; why a rule is there."""
+"""`rsyslog-tune explain`: what a key does, its default and its traps; why a rule exists."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def explain(options: ExplainArguments) -> None:
     fields = {"keys": answer.keys, "rules": answer.codes, "mentions": answer.mentions}
     text = "\n\n".join([*map(_key_text, answer.keys), *map(_rule_text, answer.codes)])
     if answer.mentions:
-        text = "\n".join(_mentioned(words, answer.mentions))
+        text = "\n".join(_mentions_text(words, answer.mentions))
     print_result(options.output, "explain", fields, text)
 
 
-def _mentioned(words: str, mentions: Sequence[Mention]) -> Iterator[str]:
+def _mentions_text(words: str, mentions: Sequence[Mention]) -> Iterator[str]:
     yield f"No key is called {words}; it is mentioned here:"
     for mention in mentions:
         yield from ("", mention.where, wrapped(mention.text, "  "))
@@ -47,13 +47,13 @@ def _rule_text(rule: CodeExplanation) -> str:
 
 
 def _labelled(answer: Explanation | CodeExplanation, labels: Sequence[str]) -> Iterator[str]:
-    """What an answer says under these names."""
+    """The attributes of an answer that are called as the labels, each behind its label."""
     for label in labels:
-        said = getattr(answer, label)
-        yield from labelled([(label, (said,) if said and isinstance(said, str) else said)])
+        value = getattr(answer, label)
+        yield from labelled([(label, (value,) if value and isinstance(value, str) else value)])
 
 
 def schema(_: SchemaArguments) -> None:
     """Carry out `rsyslog-tune schema`."""
-    does = {(key.section.__name__, key.name): fact_of(key).does for key in every_key()}
-    result_json(json_schema(does))
+    descriptions = {(key.section.__name__, key.name): fact_of(key).does for key in every_key()}
+    result_json(json_schema(descriptions))

@@ -1,5 +1,5 @@
-"""The files that a command leaves: its results where an option names a file, the metrics of a run
-that is under way, and the run directory of a search."""
+"""The files that commands write: exported results, the metrics of a running search, and the run
+directory of a search."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tuner.writing import require_writable, write_whole
 PARENT = Path("rsyslog-tune-runs")
 
 _LOCK = ".lock"
-# The page comes last: it takes longest, and the others are there when it is interrupted.
+# The page comes last: it takes longest, and the others are complete if it is interrupted.
 _REPORTS: dict[str, Callable[[StudyResult, Path], str]] = {
     "report.md": lambda result, directory: report_markdown(search_report(result, directory)),
     "report.json": lambda result, _: report_text(result),
@@ -50,14 +50,14 @@ _REPORTS: dict[str, Callable[[StudyResult, Path], str]] = {
 
 @dataclass(frozen=True)
 class Exports:
-    """The files that were asked for beside what is printed."""
+    """The files that get the results beside stdout; None for a format without a file."""
 
     json: Path | None
     markdown: Path | None
 
     def require_writable(self, *inputs: Path) -> None:
         """Raise BadUsage for a file that is named twice or is one of `inputs`, and JobFailed for
-        one that cannot be written: before a measurement, not after it."""
+        one that cannot be written; call it before the measurement."""
         taken = set(map(resolved, inputs))
         for path in filter(None, (self.json, self.markdown)):
             if resolved(path) in taken:
@@ -72,8 +72,8 @@ class Exports:
         output: OutputFormat,
         end: BaseException | None = None,
     ) -> None:
-        """Write the results to those files, then print them, unless a signal was their end, which
-        is raised; raises JobFailed."""
+        """Write the results to the files, then print them; if `end` is a signal that interrupted
+        the run, print only the names of the files, and raise it.  Raises JobFailed."""
         if self.json is not None:
             write_whole(self.json, json.dumps(data, indent=2) + "\n")
         if self.markdown is not None:
@@ -86,35 +86,34 @@ class Exports:
 
 
 class MetricsFile:
-    """Writes its gauges at each update, whole and readable for everyone; without a path it only
-    keeps them."""
+    """Writes its gauges to a file at each update, atomically and readable for everyone; without a
+    path it only keeps them."""
 
     def __init__(self, path: Path | None, gauges: Gauges) -> None:
         self._path = path
-        self._is_well = True
+        self._has_failed = False
         self.gauges = gauges
 
     def update(self, gauges: Gauges) -> None:
-        """Write what is known now.  Where that fails it is reported once, and the measurement
-        continues."""
+        """Write new gauges; only the first failure is reported, and the measurement continues."""
         self.gauges = gauges
         try:
             self.write()
         except JobFailed as error:
-            if self._is_well:
+            if not self._has_failed:
                 say(f"{error}; continuing")
-            self._is_well = False
+            self._has_failed = True
 
     def write(self) -> None:
-        """Put the file in place; raises JobFailed."""
+        """Write the file; raises JobFailed."""
         if self._path is not None:
             write_whole(self._path, metrics_text(self.gauges), 0o644)
 
 
 @contextlib.contextmanager
 def running_metrics(path: Path | None, gauges: Gauges) -> Iterator[MetricsFile]:
-    """The metrics of a run, from now to its end, however that comes; raises JobFailed when the
-    file cannot be written at the start."""
+    """The metrics file of a run, which is marked as no longer running however the block ends;
+    raises JobFailed if the file cannot be written at the start."""
     metrics = MetricsFile(path, gauges)
     metrics.write()
     try:
@@ -124,36 +123,37 @@ def running_metrics(path: Path | None, gauges: Gauges) -> Iterator[MetricsFile]:
 
 
 @contextlib.contextmanager
-def new_run_directory(wanted: Path | None, name: str) -> Iterator[Path]:
-    """An empty folder that is ours alone: the one wanted, else `rsyslog-tune-runs/NAME-DATE-TIME`.
-    What the lab of a search that was killed left in it is removed first.
+def new_run_directory(chosen: Path | None, name: str) -> Iterator[Path]:
+    """An empty folder, locked for us: `chosen`, else `rsyslog-tune-runs/NAME-DATE-TIME`.  What the
+    lab of a killed search left in it is removed first.
 
-    It is gone afterwards when nothing was written.  Raises JobFailed, BadUsage or Locked.
+    It is removed afterwards if nothing was written to it.  Raises JobFailed, BadUsage or Locked.
     """
-    directory = wanted or PARENT / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    directory = chosen or PARENT / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with writing_to(directory, "a search"):
-            if not _holds_no_run(directory):
+            if not _is_empty(directory):
                 remove_abandoned()
-            if not _holds_no_run(directory):
+            if not _is_empty(directory):
                 raise BadUsage(f"{directory} is not empty: name a new folder with --run-dir")
             yield directory
     finally:
         with contextlib.suppress(OSError):
             directory.rmdir()
-            if wanted is None:
-                directory.parent.rmdir()  # only when it holds no other run
+            if chosen is None:
+                directory.parent.rmdir()  # Fails if it holds another run.
 
 
 @contextlib.contextmanager
 def writing_to(directory: Path, writer: str) -> Iterator[None]:
-    """Be the only `writer`, such as a search, to a run directory; raises Locked naming who is."""
+    """Lock a run directory for `writer`, such as "a search"; raises Locked with the name of another
+    writer, and JobFailed."""
     if not directory.is_dir():
         raise JobFailed(f"there is no run directory {directory}")
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as locks:
         try:
-            held.enter_context(
+            locks.enter_context(
                 holding(directory / _LOCK, writer, f"another run is writing to {directory}")
             )
         except OSError as error:
@@ -163,11 +163,11 @@ def writing_to(directory: Path, writer: str) -> Iterator[None]:
 
 
 def require_begun(directory: Path) -> None:
-    """Raise JobFailed for a folder without a journal, such as that of a search that was killed
-    before it began to measure; what the lab of that left there is removed."""
+    """Raise JobFailed for an empty folder, such as that of a search that was killed before it began
+    to measure; what its lab left there is removed first."""
     if not (directory / JOURNAL).exists():
         remove_abandoned()
-    if _holds_no_run(directory):
+    if _is_empty(directory):
         raise JobFailed(
             f"{directory} holds no {JOURNAL}: it is not a run directory, or its search was ended "
             "before it began to measure; then start it again with the same command, into the same "
@@ -176,8 +176,8 @@ def require_begun(directory: Path) -> None:
 
 
 def recorded_or_set_aside(directory: Path) -> Record:
-    """What the journal of a run directory holds.  One that is damaged gets another name, so that
-    nothing goes on from it; raises JobFailed, which says where it is."""
+    """The records of a run directory's journal.  A damaged journal is renamed, so that nothing
+    resumes from it, and JobFailed with its new name is raised."""
     try:
         return recorded(directory)
     except Damaged as damaged:
@@ -192,13 +192,14 @@ def recorded_or_set_aside(directory: Path) -> Record:
         ) from None
 
 
-def _holds_no_run(directory: Path) -> bool:
+def _is_empty(directory: Path) -> bool:
     return directory.is_dir() and all(path.name == _LOCK for path in directory.iterdir())
 
 
-def keep_snippets(directory: Path, written: LoadedProfile) -> None:
-    """Write the snippets of a profile beside its best.yaml to be, which names them alike; those
-    outside of its own folder stay where they are.  Raises BadProfile and JobFailed."""
+def copy_snippets(directory: Path, written: LoadedProfile) -> None:
+    """Copy the snippets of a profile into the run directory, where best.yaml will name them by the
+    same relative paths; those outside of the profile's folder stay where they are.  Raises
+    BadProfile and JobFailed."""
     texts, leaf = snippets_of(written), read(written.text, str(written.path))
     names = (str(at(leaf.data, path)) for path in snippet_paths(leaf.data))
     for name in names:
@@ -209,11 +210,11 @@ def keep_snippets(directory: Path, written: LoadedProfile) -> None:
 
 
 def write_results(directory: Path, written: LoadedProfile, study: Study) -> None:
-    """Write best.yaml, its rendered files and the reports, each as far as that can be done; raises
-    JobFailed, which says what could not.
+    """Write best.yaml, its rendered files and the reports, even if one of them fails; raises
+    JobFailed with every failure.
 
-    An `extends` of best.yaml names the same file as before, seen from the run directory; what is
-    rendered is what `render best.yaml` gives.
+    Paths in best.yaml, such as `extends`, are relative to the run directory; the rendered files are
+    those of `render best.yaml`.
     """
     if not directory.is_dir():
         raise JobFailed(f"no results were written: {directory} is gone")
@@ -226,9 +227,9 @@ def write_results(directory: Path, written: LoadedProfile, study: Study) -> None
         is_private = recordable_profile(text) != text
         write_whole(path, text, 0o600 if is_private else None)
         try:
-            there = parse_profile(text, str(path), best.layers, best.beside)
-            _require_secrets(there)
-            rendered = render(there.profile, form=Form(snippets_of(there)))
+            loaded = parse_profile(text, str(path), best.layers, best.beside)
+            _require_secrets(loaded)
+            rendered = render(loaded.profile, form=Form(snippets_of(loaded)))
             Tree(rendered, directory / "rendered").write()
         except (BadProfile, Refused) as bad:
             raise JobFailed(f"best.yaml is not rendered: {bad}") from None
@@ -237,7 +238,7 @@ def write_results(directory: Path, written: LoadedProfile, study: Study) -> None
 
 
 def _require_secrets(loaded: LoadedProfile) -> None:
-    """Raise JobFailed where files of the base are known from a journal alone, without secrets."""
+    """Raise JobFailed if a file of the base is known only from a journal, which has no secrets."""
     base = loaded.profile.base
     for path, text in () if base is None else base.kept.sources.items():
         if LEFT_OUT in text:
@@ -248,8 +249,8 @@ def _require_secrets(loaded: LoadedProfile) -> None:
 
 
 def write_reports(directory: Path, result: StudyResult, *before: Callable[[], None]) -> None:
-    """Write everything that people and programs read of a study, after what comes before, each as
-    far as that can be done; raises JobFailed, which says what could not."""
+    """Run the steps `before`, then write all reports of a study, even if one of them fails; raises
+    JobFailed with every failure."""
 
     def write_report(name: str) -> None:
         write_whole(directory / name, _REPORTS[name](result, directory))

@@ -1,4 +1,4 @@
-"""`rsyslog-tune lab`: a lab that stays until `lab down`."""
+"""`rsyslog-tune lab`: a lab that runs until `lab down`."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from tuner.script.printing import printed
 
 def up(options: usage.LabArguments.Up) -> None:
     """Carry out `rsyslog-tune lab up`."""
-    wanted = load_or_default(options.profile).profile
-    require_bindable(wanted, rsyslog_version())
+    profile = load_or_default(options.profile).profile
+    require_bindable(profile, rsyslog_version())
     with measuring("rsyslog-tune lab up"):
-        before = standing.read()
-        if before is not None and before.alive:
+        recorded = standing.read()
+        if recorded is not None and recorded.alive:
             raise JobFailed(
-                f"a lab is already running at {before.url}; end it with: rsyslog-tune lab down"
+                f"a lab is already running at {recorded.url}; end it with: rsyslog-tune lab down"
             )
-        standing.end(before)
+        standing.end(recorded)
         with working("starting the lab"):
-            started = _start(wanted)
+            started = _start(profile)
     _show(started, options.output)
 
 
@@ -52,7 +52,7 @@ def status(options: usage.LabArguments.Status) -> None:
 
 
 def down(_: usage.LabArguments.Down) -> None:
-    """Carry out `rsyslog-tune lab down`; without a lab it waits for no run that measures."""
+    """Carry out `rsyslog-tune lab down`; without a lab it does not need the measurement lock."""
     if not standing.folder().exists():
         result("no lab is running")
         return
@@ -62,8 +62,8 @@ def down(_: usage.LabArguments.Down) -> None:
 
 
 def _start(profile: Profile) -> standing.Standing:
-    """Start the engine, then rsyslogd in front of it, and record both; whatever was started ends
-    again when a part fails."""
+    """Start the engine, then an rsyslogd that sends to it, and record both; if a step fails, what
+    was started is ended again."""
     fetch(distribution_for(profile.release))
     folder = standing.make_folder()
     with ExitStack() as undo:

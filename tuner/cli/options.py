@@ -1,4 +1,4 @@
-"""What commands take: each is a class with an attribute for each of its arguments and options."""
+"""The base of the classes that hold a command's arguments and options, and what they share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tuner.host.programs import CHOSEN_RSYSLOGD
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
 _DURATION = re.compile("".join(rf"(?:(?P<{unit}>\d+(?:\.\d+)?){unit})?" for unit in "hms"))
-# How the name of a class with a command's arguments ends.
+# The suffix of the name of a class with a command's arguments.
 _ARGUMENTS = "Arguments"
 
 optional = partial(typer.Option, None)
@@ -30,8 +30,8 @@ flag = partial(typer.Option, False)
 
 @cache
 def docstrings(module: Path) -> dict[str, str]:
-    """The docstrings of a module's classes and of their attributes, by qualified names.  They are
-    read from its text, which takes a fraction of an import."""
+    """The docstrings of a module's classes and of their attributes, by qualified name.  They are
+    parsed from its source, which is much faster than an import."""
     return dict(_documented(_parsed(module), ""))
 
 
@@ -41,14 +41,14 @@ def _parsed(module: Path) -> list[ast.stmt]:
 
 
 def command_homes(module: Path) -> dict[str, str]:
-    """The commands whose arguments a module of tuner.cli.usage has, in its order: for each, the
-    module of tuner.cli that carries it out, which is of its name unless its class says `home`."""
+    """The commands in a module of tuner.cli.usage, in its order, each with the module of tuner.cli
+    that runs it: the one of the same name, unless the command's class is declared with `home`."""
     homes = {}
     for statement in _parsed(module):
         if isinstance(statement, ast.ClassDef) and statement.name.endswith(_ARGUMENTS):
             command = statement.name.removesuffix(_ARGUMENTS).lower()
-            given = {keyword.arg: keyword.value for keyword in statement.keywords}
-            home = given.get("home", ast.Constant(command))
+            keywords = {keyword.arg: keyword.value for keyword in statement.keywords}
+            home = keywords.get("home", ast.Constant(command))
             homes[command] = str(ast.literal_eval(home))
     return homes
 
@@ -62,29 +62,29 @@ def _documented(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[str, str
     for statement, after in zip_longest(body, body[1:]):
         match statement, after:
             case ast.ClassDef(name), _:
-                yield f"{owner}{name}", flowing(ast.get_docstring(statement) or "")
+                yield f"{owner}{name}", unwrapped(ast.get_docstring(statement) or "")
                 yield from _documented(statement.body, f"{owner}{name}.")
             case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                yield f"{owner}{name}", flowing(text)
+                yield f"{owner}{name}", unwrapped(text)
             case _:
                 pass
 
 
-def flowing(text: str) -> str:
-    """Each paragraph on one line, for the terminal to break; Typer keeps breaks as they are."""
+def unwrapped(text: str) -> str:
+    """Put each paragraph on one line for the terminal to wrap: Typer would keep line breaks."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 class Arguments:
-    """What a command takes.  The docstring of a class is the help of its command; its attributes
-    are the arguments and options, those of the class before those of its bases, and the docstring
-    below one is its help, where that is not given.
+    """The arguments and options of a command, each an attribute; those of a class come before those
+    of its bases.  The docstring of the class is the help of the command; the one below an attribute
+    is its help, unless the attribute declares another.
 
-    `given` has those that were written on the command line, as the user calls them.
+    `given` maps the attributes set on the command line to the options' names, for messages.
     """
 
     def __init_subclass__(cls, home: str = "") -> None:
-        """`home` is the module of tuner.cli that carries the command out; see `command_homes`."""
+        """`home` is the module of tuner.cli that runs the command; see `command_homes`."""
 
     def __init__(self, given: Mapping[str, str] | None = None, **values: object) -> None:
         self.given = given or {}
@@ -92,13 +92,13 @@ class Arguments:
         vars(self).update(defaults | values)
 
     @classmethod
-    def says(cls) -> str:
-        """What a command says of itself."""
+    def help_text(cls) -> str:
+        """The help of the command."""
         return docstrings(Path(inspect.getfile(cls)))[cls.__qualname__]
 
     @classmethod
     def parameters(cls) -> dict[str, ParameterInfo]:
-        """What Typer is to know of each argument and option."""
+        """Typer's declaration of each argument and option, by attribute."""
         return {
             name: value
             for owner in cls.__mro__
@@ -108,22 +108,22 @@ class Arguments:
 
     @classmethod
     def signature(cls) -> inspect.Signature:
-        """The parameters as those of a function."""
-        hints, kind, taken = get_type_hints(cls), inspect.Parameter.KEYWORD_ONLY, []
+        """The signature of a function with these parameters, which Typer reads."""
+        hints, kind, parameters = get_type_hints(cls), inspect.Parameter.KEYWORD_ONLY, []
         for name, info in cls.parameters().items():
             owner = next(owner for owner in cls.__mro__ if name in vars(owner))
             texts = docstrings(Path(inspect.getfile(owner)))
             info.help = info.help or texts.get(f"{owner.__qualname__}.{name}")
-            taken.append(inspect.Parameter(name, kind, default=info, annotation=hints[name]))
-        return inspect.Signature(taken)
+            parameters.append(inspect.Parameter(name, kind, default=info, annotation=hints[name]))
+        return inspect.Signature(parameters)
 
     def given_beside(self, names: Container[str]) -> list[str]:
-        """What was written on the command line but for these."""
+        """What the command line sets apart from the attributes `names`, as the user calls it."""
         return [spelling for name, spelling in self.given.items() if name not in names]
 
 
 class EngineChoice(Enum):
-    """What a lab indexes into."""
+    """What a lab sends events to: a real engine, or the built-in bulk endpoint."""
 
     NODE = "node"
     SINK = "sink"
@@ -148,20 +148,20 @@ RSYSLOGD = optional(
 )
 INVENTORY = optional(
     metavar="FILE",
-    help="hosts.yaml, or an inventory of Ansible's; without --host all collectors in it, of those "
-    "with a `profile` the ones that are to run this one.",
+    help="hosts.yaml, or an Ansible inventory; without --host, all its collectors, except those "
+    "that have another `profile`.",
 )
 
 
 class Reporting(Arguments):
-    """A command with a result."""
+    """The options of a command that prints a result."""
 
     output: OutputFormat = typer.Option(OutputFormat.TEXT)
     """Results as text or as JSON on stdout."""
 
 
 class Rendering(Arguments):
-    """What is rendered: a whole configuration or a drop-in, by whose templates."""
+    """How a configuration is rendered: whole or as a drop-in, and with which templates."""
 
     fragment: bool = flag("--fragment")
     """A drop-in for /etc/rsyslog.d beside the host's own configuration, instead of a whole
@@ -173,7 +173,7 @@ class Rendering(Arguments):
 
 
 def verbosity_of(quiet: bool, verbose: bool) -> Verbosity:
-    """How much to say; raises BadUsage where both were asked for."""
+    """The verbosity that --quiet and --verbose choose; raises BadUsage for both."""
     if quiet and verbose:
         raise BadUsage("--quiet and --verbose cannot be combined")
     if quiet:

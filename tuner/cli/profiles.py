@@ -1,10 +1,10 @@
-"""The profile that a command is about, or the configuration in place of one."""
+"""Loads the profile that a command is for; a configuration can be named in place of one."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tuner.cli.console import say, say_last
+from tuner.cli.console import say, say_at_end
 from tuner.cli.options import LOCAL, Rendering
 from tuner.errors import BadUsage, ProgramMissing
 from tuner.host.programs import rsyslog_version
@@ -20,24 +20,24 @@ from tuner.script.native_yaml import is_native_yaml
 
 
 def templates_of(folder: Path | None) -> Templates | None:
-    """The site's templates over the shipped ones; None for the shipped ones alone."""
+    """The templates in `folder`, which replace shipped ones; None for the shipped ones alone."""
     return None if folder is None else Templates(folder)
 
 
-# What the configuration of Debian and its like loads.
+# The modules that rsyslog.conf of Debian and its derivatives loads.
 _LOADED_BY_HOST = ("imuxsock", "imklog")
 
 
 CONFIGURATION = ".conf"
-"""What the name of a file of rsyslog's ends with."""
+"""The suffix of rsyslog's configuration files."""
 
 
 def require_configuration(conf: Path | None, profile: Path | None) -> None:
-    """Raise BadUsage where `--conf` stands beside a profile, or names what is read as one."""
+    """Raise BadUsage if `--conf` is combined with a profile, or names no .conf file."""
     if conf is not None and profile is not None:
         raise BadUsage(f"--conf {conf} is in place of a profile: remove {profile} or --conf")
     if conf is not None and is_native_yaml(str(conf)):
-        load_profile(conf)  # Says what to do with rsyslog's own YAML.
+        load_profile(conf)  # Raises BadProfile with a remedy for rsyslog's own YAML.
     if conf is not None and conf.suffix != CONFIGURATION:
         raise BadUsage(
             f"--conf {conf}: the name of a configuration ends in {CONFIGURATION}; name a profile "
@@ -46,32 +46,32 @@ def require_configuration(conf: Path | None, profile: Path | None) -> None:
 
 
 def read_profile(path: Path, sample: Path | None = None) -> LoadedProfile:
-    """The profile; a configuration of rsyslog, a file that ends in .conf, is the base of one that
-    says nothing else but the release of the rsyslogd here, and the sample of its traffic.  Raises
-    BadUsage where none is named and none lies here."""
+    """Load a profile.  A configuration of rsyslog, FILE.conf, becomes the base of a profile that
+    has nothing else but the release of the installed rsyslogd and the sample of traffic.  Raises
+    BadUsage if `path` is the default and does not exist."""
     if path == LOCAL and not path.exists():
         raise BadUsage(
             f"no profile is named, and there is no {LOCAL} here: name one, or make one with "
             f"rsyslog-tune init, or of a configuration with rsyslog-tune import FILE -o {LOCAL}"
         )
     if path.suffix == CONFIGURATION:
-        learnt = None if sample is None else str(sample.absolute())
-        text = on_top_of(path.name, name_for(path), release_here(), sample=learnt)
+        sample_path = None if sample is None else str(sample.absolute())
+        text = on_top_of(path.name, name_for(path), release_here(), sample=sample_path)
         return parse_profile(text, str(path))
     return load_profile(path)
 
 
 def load(path: Path, sample: Path | None = None) -> LoadedProfile:
-    """The profile, its warnings of lost events said at the end, the others counted; see
-    read_profile."""
+    """Load a profile as `read_profile` does; at the end of the command its warnings of lost events
+    are printed, and others are counted."""
     loaded = read_profile(path, sample)
-    say_last(summary(loaded.warnings, Rank.LOSS))
+    say_at_end(summary(loaded.warnings, Rank.LOSS))
     return loaded
 
 
 def release_here() -> str | None:
-    """The release of the rsyslogd here.  Where none is installed it says so and gives None: what
-    needs one stops later."""
+    """The release of the installed rsyslogd.  If there is none, say so and return None: a step that
+    needs rsyslogd fails later."""
     try:
         return rsyslog_version()
     except ProgramMissing as missing:
@@ -80,14 +80,15 @@ def release_here() -> str | None:
 
 
 def load_or_default(path: Path | None) -> LoadedProfile:
-    """The profile named, else rsyslog-tune.yaml in this folder, else the shipped default."""
+    """Load the named profile, else rsyslog-tune.yaml in this folder, else the shipped default."""
     if path is not None:
         return load(path)
     return load(LOCAL if LOCAL.exists() else asset("profiles", "default.yaml"))
 
 
 def form_of(loaded: LoadedProfile, options: Rendering) -> Form:
-    """How the profile is to be rendered, its snippets read; raises BadUsage and BadProfile."""
+    """The form that the options choose, with the profile's snippets; raises BadUsage and
+    BadProfile."""
     if not options.fragment:
         if options.loaded_modules:
             raise BadUsage(
@@ -99,7 +100,8 @@ def form_of(loaded: LoadedProfile, options: Rendering) -> Form:
 
 
 def name_for(profile: Path) -> str:
-    """The name of a profile in that file: the file's, as far as names may be spelled so."""
+    """A name for a profile, made from its file's name; "starter" for the default file, or if that
+    name is not a valid one."""
     word = as_name(profile.stem)[:100]
-    # rsyslogd calls no ruleset whose name is one letter (seen on 8.2302).
+    # `call` does not work for a ruleset whose name is one letter (seen on 8.2302).
     return word if word[:1].isalpha() and len(word) > 1 and profile != LOCAL else "starter"

@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from tuner import __version__
 from tuner.cli.console import Verbosity, say
-from tuner.cli.files import MetricsFile, keep_snippets, write_results
+from tuner.cli.files import MetricsFile, copy_snippets, write_results
 from tuner.cli.options import EngineChoice
 from tuner.cli.place import LabSpec, pace_of
 from tuner.cli.search_screen import Progress, Running, Screen, screen
@@ -323,7 +323,7 @@ def run_session(
     progress = Progress(title, job.budget_s, profile, turned)
     if job.record is None:
         open_journal = journal(job.directory, header)
-        keep_snippets(job.directory, job.loaded)
+        copy_snippets(job.directory, job.loaded)
     else:
         open_journal = reopened(job.directory)
     with open_journal as journal_lines, screen(verbosity, progress, job.clock, plan) as shown:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from posixpath import abspath
 
-from tuner.cli.console import ProblemFormat, result, say, say_when_slow, show_to_program, working
+from tuner.cli.console import ProblemFormat, print_problems, result, say, say_when_slow, working
 from tuner.cli.options import EngineChoice
 from tuner.cli.profiles import CONFIGURATION, form_of, read_profile, templates_of
 from tuner.cli.usage.profiles import ValidateArguments
@@ -51,7 +51,7 @@ def validate(options: ValidateArguments) -> None:
         loaded = read_profile(profile)
     except BadProfile as bad:
         if output is not ProblemFormat.TEXT:
-            _show_to_program([], bad.problems, output, mends)
+            _print_problems([], bad.problems, output, mends)
         elif not fix and profile != STDIN and profile.suffix != CONFIGURATION:
             with contextlib.suppress(TuneError):
                 for line in _offer(profile, mended(profile)[1]):
@@ -205,7 +205,7 @@ def _show(
     problems = _problems(loaded, done)
     if output is not ProblemFormat.TEXT:
         rejections = [problem for layer in done for problem in layer.rejections]
-        _show_to_program(done, (*problems, *rejections), output, mends)
+        _print_problems(done, (*problems, *rejections), output, mends)
         return
     warnings = [problem for problem in problems if problem.severity is Severity.WARNING]
     lines = summary(warnings, Rank.ADVICE if verbose else Rank.OTHER)
@@ -216,7 +216,7 @@ def _show(
     result("\n".join([*lines, *_offer(loaded.path, repairs(loaded.profile))]))
 
 
-def _show_to_program(
+def _print_problems(
     done: list[Layer], problems: Sequence[Problem], output: ProblemFormat, mends: _Mends
 ) -> None:
     # A layer's problems stand with all others.
@@ -226,4 +226,4 @@ def _show_to_program(
     data = {"schema": 1, "kind": "validate", "layers": shown, "problems": problems}
     if mends is not None:
         data["repaired"] = mends
-    show_to_program(output, problems, data)
+    print_problems(output, problems, data)

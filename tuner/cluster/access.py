@@ -1,5 +1,5 @@
-"""The way into a cluster: its certificate, made for it alone or that of one that exists, which both
-ends of every connection show; connected as a client, its machines compared with this one."""
+"""Access to a cluster: the certificate that both ends of each connection present, a client of its
+scheduler, and the check that its machines have the versions of this one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PACKAGE = Path(tuner.__file__).parent
 CERTIFICATE, KEY = "certificate.pem", "key.pem"
 
 
-def made() -> ClusterCertificate:
+def new_certificate() -> ClusterCertificate:
     """A new certificate, trusted by whoever has it."""
     security = Security.temporary()
     return ClusterCertificate(
@@ -40,8 +40,8 @@ def made() -> ClusterCertificate:
     )
 
 
-def taken_from(folder: Path) -> ClusterCertificate:
-    """Those that lie in the folder of a member, which takes them away: they stay in its memory."""
+def take_certificate(folder: Path) -> ClusterCertificate:
+    """Read the certificate and key in a member's folder, and delete both files."""
     texts = [(folder / name).read_text(encoding="ascii") for name in (CERTIFICATE, KEY)]
     for name in (CERTIFICATE, KEY):
         (folder / name).unlink()
@@ -50,7 +50,7 @@ def taken_from(folder: Path) -> ClusterCertificate:
 
 
 def pem_text(path: Path) -> str:
-    """The text of a PEM file; raises JobFailed if it cannot be read or is not PEM."""
+    """The text of a PEM file; raises JobFailed if it cannot be read or is not ASCII."""
     try:
         return path.read_text(encoding="ascii")
     except OSError as error:
@@ -60,13 +60,14 @@ def pem_text(path: Path) -> str:
 
 
 def require_safe(address: str, certificate: ClusterCertificate | None) -> None:
-    """Raise Refused for a scheduler that would be reached without TLS, unless on loopback."""
+    """Raise Refused unless `address` is a scheduler's URL, and either on loopback or with TLS and a
+    certificate."""
     try:
         parts = urlsplit(address)
-        is_one = parts.scheme in {"tls", "tcp"} and parts.port is not None
+        is_url = parts.scheme in {"tls", "tcp"} and parts.port is not None
     except ValueError:
-        is_one = False
-    if not is_one:
+        is_url = False
+    if not is_url:
         raise Refused(f"{address} is not the URL of a scheduler, such as tls://HOST:8786")
     if parts.scheme == "tls" and certificate is None:
         raise Refused(f"{address} needs --tls-ca, --tls-cert and --tls-key")
@@ -78,12 +79,11 @@ def require_safe(address: str, certificate: ClusterCertificate | None) -> None:
 
 
 def configure() -> None:
-    """How this process works in a cluster: without web pages, nothing moves from one machine to
-    another by itself, and a machine that does not answer is given up within half a minute.
+    """Configure Dask in this process: it serves no web pages, moves no work from one machine to
+    another, and gives up a worker that has been silent for 30 s.
 
-    TCP gives a connection up 40 s after the last word on it, which may have been 10 s before it
-    first asks (`distributed.comm.tcp.set_tcp_timeout`): a network that is back within half a minute
-    breaks none.
+    The first keepalive probe of a connection follows after 10 s of silence, and TCP gives up after
+    40 s (`distributed.comm.tcp.set_tcp_timeout`): an outage of up to 30 s breaks no connection.
     """
     dask.config.set(
         {
@@ -102,8 +102,8 @@ def configure() -> None:
 
 @dataclass(frozen=True)
 class Versions:
-    """What must be the same on every machine, or what is measured there does not compare and what
-    is sent there is not understood."""
+    """The versions that must be the same on all machines: else measurements do not compare, and
+    messages may not be understood."""
 
     rsyslog_tune: str
     python: str
@@ -112,27 +112,27 @@ class Versions:
     sources: str
 
     def differences(self, other: Versions) -> tuple[str, ...]:
-        """What `other` has that differs, a phrase for each."""
+        """A phrase for each version of `other` that differs."""
         ours, theirs = asdict(self), vars(other)
-        apart = [name for name in ours if name != "sources" and ours[name] != theirs.get(name)]
+        names = [name for name in ours if name != "sources" and ours[name] != theirs.get(name)]
         phrases = [
-            f"{name.replace('_', '-')} {theirs.get(name)} and not {ours[name]}" for name in apart
+            f"{name.replace('_', '-')} {theirs.get(name)} and not {ours[name]}" for name in names
         ]
-        if "rsyslog_tune" not in apart and self.sources != theirs.get("sources"):
+        if "rsyslog_tune" not in names and self.sources != theirs.get("sources"):
             phrases.append(f"other code of rsyslog-tune {self.rsyslog_tune}")
         return tuple(phrases)
 
 
 def versions_here() -> Versions:
-    """Those of this machine; raises ProgramMissing without rsyslogd."""
+    """The versions of this machine; raises ProgramMissing without rsyslogd."""
     return Versions(
         __version__, python_version(), version("distributed"), rsyslog_version(), sources_digest()
     )
 
 
 def sources_digest(package: Path = _PACKAGE) -> str:
-    """A digest of the code below `package` and of the templates that it renders with: other code
-    measures differently, whatever version it calls itself."""
+    """A digest of the code below `package` and of the shipped templates: other code measures
+    differently, even if it has the same version."""
     digest = sha256()
     for folder in (package, asset_folder("templates")):
         for path in sorted(folder.rglob("*")):
@@ -144,8 +144,8 @@ def sources_digest(package: Path = _PACKAGE) -> str:
 
 @contextmanager
 def connected(address: str, certificate: ClusterCertificate | None) -> Iterator[Client]:
-    """A client of the scheduler at `address`; raises Refused where the way is not safe, Unreachable
-    where nobody answers who has the same certificate."""
+    """A client of the scheduler at `address`; raises Refused if `require_safe` does, Unreachable if
+    no scheduler with the same certificate answers."""
     require_safe(address, certificate)
     with joined(address, certificate) as client:
         yield client
@@ -153,16 +153,17 @@ def connected(address: str, certificate: ClusterCertificate | None) -> Iterator[
 
 @contextmanager
 def joined(address: str, certificate: ClusterCertificate | None) -> Iterator[Client]:
-    """A client of the scheduler to which this machine belongs already, by whatever way."""
+    """A client of the scheduler at `address`, which a machine of the cluster need not check with
+    `require_safe`; raises Unreachable."""
     configure()
-    # What goes wrong on the way is said once, by us.
+    # Only we report errors, once.
     for name in logging.root.manager.loggerDict:
         if name.startswith(("distributed", "tornado", "asyncio")):
             logging.getLogger(name).setLevel(logging.CRITICAL)
     security = None if certificate is None else certificate.security
     try:
         with warnings.catch_warnings():
-            # Versions are compared below, as errors.
+            # Dask warns of other versions; `require_comparable` refuses them.
             warnings.simplefilter("ignore")
             client = Client(
                 address, security=security, timeout=_PATIENCE_S,
@@ -180,19 +181,19 @@ def joined(address: str, certificate: ClusterCertificate | None) -> Iterator[Cli
 
 
 def is_alive(client: Client) -> bool:
-    """Whether the scheduler still answers; a client that has lost it knows within a moment."""
+    """Whether the scheduler still answers: a client notices within two seconds if it does not."""
     return not wait_until(lambda: client.status != "running", _LOSS_S)
 
 
 def roles(client: Client) -> dict[str, str]:
-    """The role of each machine that takes part, by its name."""
+    """The role of each machine in the cluster, by name."""
     return {name: role for name, (_, role) in sorted(_workers(client).items())}
 
 
 def workers_of(client: Client, role: str) -> dict[str, str]:
-    """The addresses of the workers of that role by their names; raises JobFailed without any."""
+    """The addresses of the workers with `role`, by name; raises JobFailed if there are none."""
     workers = sorted(_workers(client).items())
-    addresses = {name: address for name, (address, role_of) in workers if role_of == role}
+    addresses = {name: address for name, (address, its_role) in workers if its_role == role}
     if not addresses:
         raise JobFailed(
             f"the cluster has no living machine of the role {role}: see rsyslog-tune cluster status"
@@ -201,18 +202,19 @@ def workers_of(client: Client, role: str) -> dict[str, str]:
 
 
 def require_comparable(client: Client) -> None:
-    """Raise Refused where a worker cannot run rsyslog-tune, or has other versions than we have, and
-    Unreachable where one does not answer."""
+    """Raise Refused if a worker has other versions than this machine or cannot run rsyslog-tune,
+    Unreachable if one does not answer."""
     names = {address: name for name, (address, _) in _workers(client).items()}
     answers = client.run(versions_here, workers=list(names), on_error="return")
     silent = [names[address] for address, answer in answers.items() if isinstance(answer, OSError)]
     if silent:
         raise Unreachable(f"no answer from {', '.join(silent)}")
-    require_same({names[address]: versions for address, versions in answers.items()})
+    require_same_versions({names[address]: versions for address, versions in answers.items()})
 
 
-def require_same(machines: Mapping[str, object]) -> None:
-    """Raise Refused where the versions of a machine, by its name, are not those of this one."""
+def require_same_versions(machines: Mapping[str, object]) -> None:
+    """Raise Refused if a machine has other versions than this one; `machines` has, by name, those
+    of each, or the error that it gave."""
     ours, wrong = versions_here(), []
     for name, versions in machines.items():
         if not isinstance(versions, Versions):
@@ -224,7 +226,7 @@ def require_same(machines: Mapping[str, object]) -> None:
 
 
 def _workers(client: Client) -> dict[str, tuple[str, str]]:
-    """Address and role of each worker by its name; the role is the name of its one resource."""
+    """The address and role of each worker, by name; the role is the name of its only resource."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
     return {
         str(worker["name"]): (address, next(iter(worker["resources"]), ""))

@@ -177,7 +177,7 @@ class DaskFarm:
                 raise SchedulerLost("the scheduler of the cluster does not answer any more")
             raise Unreachable(f"{machine} does not answer any more")
         if isinstance(reply, messages.Failed):
-            raise reply.raised(machine)
+            raise reply.as_error(machine)
         if not isinstance(reply, kind):
             raise RuntimeError(f"{machine} answers {reply} instead of {kind.__name__}")
         return reply

@@ -1,7 +1,7 @@
 """The process on a load host, `python -m tuner.cluster.load`: it starts senders on request and
 passes their lines on, until its input ends.
 
-No sender outlives the word of who steers it by more than `_SILENCE_S`.
+If no message arrives for `_SILENCE_S`, it ends all senders.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from tuner.lab.loads import SenderProcess, counts_of
 from tuner.lab.probe import Probe
 
 _SILENCE_S = 10.0
-# As old as a progress may be by the time it is read; the sender itself reports twice as often.
-_NEWS_S = 0.050
+# The shortest time between two reports of progress; the sender itself reports twice as often.
+_PROGRESS_S = 0.050
 
-Heard = queue.SimpleQueue[messages.ToLoad | None]
+Inbox = queue.SimpleQueue[messages.ToLoad | None]
 
 
 def main() -> None:
-    """Obey until the end of the input."""
-    heard: Heard = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(heard,), daemon=True).start()
+    """Carry out messages until the input ends."""
+    inbox: Inbox = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(inbox,), daemon=True).start()
     senders: dict[str, SenderProcess] = {}
     with ExitStack() as opened:
         opened.callback(_end, senders)
         probe = opened.enter_context(Probe())
         while True:
             try:
-                message = heard.get(timeout=_SILENCE_S)
+                message = inbox.get(timeout=_SILENCE_S)
             except queue.Empty:
                 _end(senders)
                 continue
             if message is None:
                 return
-            _obey(message, senders, probe, heard)
+            _handle(message, senders, probe, inbox)
 
 
 def _end(senders: dict[str, SenderProcess]) -> None:
@@ -54,17 +54,17 @@ def _end(senders: dict[str, SenderProcess]) -> None:
         senders.popitem()[1].end()
 
 
-def _listen(heard: Heard) -> None:
+def _listen(inbox: Inbox) -> None:
     try:
         for message in messages.TO_LOAD.received():
-            heard.put(message)
+            inbox.put(message)
     except JobFailed as error:
         sys.stderr.write(f"{error}\n")
-    heard.put(None)
+    inbox.put(None)
 
 
-def _obey(
-    message: messages.ToLoad, senders: dict[str, SenderProcess], probe: Probe, heard: Heard
+def _handle(
+    message: messages.ToLoad, senders: dict[str, SenderProcess], probe: Probe, inbox: Inbox
 ) -> None:
     match message:
         case messages.Ping(asked_s):
@@ -74,70 +74,71 @@ def _obey(
         case messages.SenderLine(name, line) if name in senders:
             senders[name].tell(line.encode())
         case messages.BeginSender():
-            _begin(message, senders, heard)
+            _begin(message, senders, inbox)
         case messages.EndSender(name) if name in senders:
             senders.pop(name).end()
 
 
-def _begin(message: messages.BeginSender, senders: dict[str, SenderProcess], heard: Heard) -> None:
-    """Start a sender, where its targets are allowed here: its first line is what to send."""
+def _begin(message: messages.BeginSender, senders: dict[str, SenderProcess], inbox: Inbox) -> None:
+    """Start a sender with its first line, the spec of the flood; if a target is not allowed on this
+    machine, report that as its end."""
     spec = spec_of(message.line.encode())
     refusal = _refusal(tuple(host for transport in spec.transports for host in hosts_of(transport)))
     if refusal is not None:
         messages.FROM_LOAD.say(messages.SenderEnded(message.sender, refusal))
         return
     senders[message.sender] = sender = ThisMachine().sender()
-    held = ExitStack()
+    opened = ExitStack()
     first, *beside = (
-        replace(transport, credentials=_held(transport.credentials, message.files, held))
+        replace(transport, credentials=_in_memory(transport.credentials, message.files, opened))
         for transport in spec.transports
     )
     sender.tell(line_of(replace(spec, transport=first, beside=tuple(beside))))
-    carrying = (message.sender, sender, held, heard)
-    threading.Thread(target=_carry, args=carrying, daemon=True).start()
+    arguments = (message.sender, sender, opened, inbox)
+    threading.Thread(target=_forward, args=arguments, daemon=True).start()
 
 
-def _held(
-    credentials: Credentials | None, files: Mapping[str, str], held: ExitStack
+def _in_memory(
+    credentials: Credentials | None, files: Mapping[str, str], opened: ExitStack
 ) -> Credentials | None:
-    """The same, with paths of files that came along: they are in this process's memory as long as
-    they are `held`, and on no disk (memfd_create(2))."""
+    """These credentials with paths of `files` in this process's memory, not on disk; they are gone
+    when `opened` is closed (memfd_create(2))."""
     if credentials is None:
         return None
-    places: dict[str | None, str] = {}
+    memory_paths: dict[str | None, str] = {}
     for path, text in files.items():
-        memory = held.enter_context(os.fdopen(os.memfd_create("pem"), "w", encoding="ascii"))
+        memory = opened.enter_context(os.fdopen(os.memfd_create("pem"), "w", encoding="ascii"))
         memory.write(text)
         memory.flush()
-        places[path] = f"/proc/{os.getpid()}/fd/{memory.fileno()}"
+        memory_paths[path] = f"/proc/{os.getpid()}/fd/{memory.fileno()}"
     paths = (credentials.ca, credentials.certificate, credentials.key)
-    return Credentials(*(places.get(path) for path in paths))
+    return Credentials(*(memory_paths.get(path) for path in paths))
 
 
-def _carry(name: str, sender: SenderProcess, held: ExitStack, heard: Heard) -> None:
-    """Pass on what a sender says, of its progress only as much as is looked at, and have it ended
-    for good when it has ended."""
+def _forward(name: str, sender: SenderProcess, opened: ExitStack, inbox: Inbox) -> None:
+    """Pass a sender's lines on, progress at most every `_PROGRESS_S`; report its end, and have it
+    removed from the running senders."""
     passed_s = 0.0
-    with held:
+    with opened:
         for line in sender.stdout:
             status, now_s = status_of(line), time.monotonic()
-            if status.idle or status.done or now_s - passed_s >= _NEWS_S:
+            if status.idle or status.done or now_s - passed_s >= _PROGRESS_S:
                 messages.FROM_LOAD.say(messages.SenderLine(name, line.decode()))
                 passed_s = now_s
     messages.FROM_LOAD.say(messages.SenderEnded(name, sender.complaint()))
     sender.close()
-    heard.put(messages.EndSender(name))
+    inbox.put(messages.EndSender(name))
 
 
 def hosts_of(transport: Transport) -> tuple[str, ...]:
-    """The hosts that a flood goes to."""
+    """The hosts that a transport sends to; none if it sends to a local path."""
     if transport.facts.has_path:
         return ()
     return tuple(dict.fromkeys(address_of(target)[0] for target in transport.targets))
 
 
 def _refusal(hosts: tuple[str, ...]) -> str | None:
-    """Why this machine does not let them be flooded; None where it does."""
+    """Why one of these hosts must not be flooded from this machine; None if all may be."""
     try:
         for host in hosts:
             require_allowed_host(host)

@@ -1,4 +1,4 @@
-"""The load hosts, as the process that steers a flood sees them: by what they say and are told."""
+"""The load hosts, as the process that controls a flood sees them: by the messages exchanged."""
 
 from __future__ import annotations
 
@@ -29,45 +29,45 @@ LOAD = "tuner.cluster.load"
 _SILENCE_S = 5.0
 _PING_S = 0.5
 _START_S = 30.0
-# Until the fastest of them tells the clocks apart within a few milliseconds.
+# After so many, the fastest one gives the clock offset within a few milliseconds.
 _FIRST_PINGS = 10
 _ENDING_S = 60.0
 
-Say = Callable[[str, bytes], None]
+SendLine = Callable[[str, bytes], None]
 """Sends a line to a load host, by its name."""
 
 
 class RemoteSender:
     """A sender on a load host."""
 
-    def __init__(self, say: Callable[[messages.ToLoad], None]) -> None:
+    def __init__(self, send: Callable[[messages.ToLoad], None]) -> None:
         self.name = secrets.token_hex(4)
-        self._say = say
-        self._begun = False
+        self._send = send
+        self._is_started = False
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._ended = threading.Event()
         self._complaint = ""
 
     @property
     def stdout(self) -> Iterator[bytes]:
-        """What it says, until it ends."""
+        """The lines that it prints, until it ends."""
         while (line := self._lines.get()) is not None:
             yield line
 
     def tell(self, line: bytes) -> None:
-        """Say a line to it; the first begins it.  Raises JobFailed where a file for TLS cannot be
-        read here."""
-        if self._begun:
-            self._say(messages.SenderLine(self.name, line.decode()))
+        """Send it a line; the first one, the spec of the flood, starts it.  Raises JobFailed if a
+        TLS file cannot be read on this machine."""
+        if self._is_started:
+            self._send(messages.SenderLine(self.name, line.decode()))
             return
         credentials = (transport.credentials for transport in spec_of(line).transports)
         paths = (path for files in credentials if files is not None for path in files.files)
         files = {path: pem_text(Path(path)) for path in paths}
-        self._begun = True
-        self._say(messages.BeginSender(self.name, line.decode(), files))
+        self._is_started = True
+        self._send(messages.BeginSender(self.name, line.decode(), files))
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for its end; False when `timeout_s` seconds pass first."""
+        """Wait up to `timeout_s` seconds for its end; False if it has not ended."""
         return self._ended.wait(timeout_s)
 
     def complaint(self) -> str:
@@ -75,20 +75,20 @@ class RemoteSender:
         return self._complaint
 
     def end(self) -> None:
-        """End it at once; nothing that it still says is heard."""
+        """End it at once; lines that it still prints are ignored."""
         if not self._ended.is_set():
-            self._say(messages.EndSender(self.name))
-            self.ended("")
+            self._send(messages.EndSender(self.name))
+            self.on_end("")
 
     def close(self) -> None:
-        """There is nothing of it here."""
+        """Does nothing: it uses nothing on this machine."""
 
-    def heard(self, line: bytes) -> None:
-        """It has said something."""
+    def on_line(self, line: bytes) -> None:
+        """Take a line that it printed."""
         self._lines.put(line)
 
-    def ended(self, complaint: str) -> None:
-        """It has ended, or is out of reach."""
+    def on_end(self, complaint: str) -> None:
+        """Note that it has ended, or cannot be reached any more."""
         self._complaint = complaint
         self._ended.set()
         self._lines.put(None)
@@ -98,71 +98,73 @@ _KEPT = 64
 
 
 class PeerClock:
-    """Another machine's clock by its last 64 answers: clocks drift, so older ones do not count."""
+    """The offset of another machine's clock, by its last 64 answers: clocks drift, so that older
+    ones do not count."""
 
     def __init__(self) -> None:
         self._offsets: deque[ClockOffset] = deque(maxlen=_KEPT)
 
-    def add(self, asked_s: float, theirs_s: float, heard_s: float) -> None:
-        """Note an answer: when we asked and heard it by our clock, and what theirs said meanwhile.
+    def add(self, asked_s: float, theirs_s: float, answered_s: float) -> None:
+        """Add an answer: when we asked and were answered by our clock, and the time by theirs.
 
-        Their clock was read within the round trip, in the middle for all that is known, so half of
-        it is the error (RFC 5905, section 8).
+        They read their clock at an unknown moment of the round trip, estimated as its middle, so
+        the error is at most half of it (RFC 5905, section 8).
         """
-        middle_s = (asked_s + heard_s) / 2
-        self._offsets.append(ClockOffset(middle_s - theirs_s, (heard_s - asked_s) / 2))
+        middle_s = (asked_s + answered_s) / 2
+        self._offsets.append(ClockOffset(middle_s - theirs_s, (answered_s - asked_s) / 2))
 
     @property
     def samples(self) -> int:
-        """How many answers count."""
+        """The number of answers that count."""
         return len(self._offsets)
 
     def offset(self) -> ClockOffset:
-        """What the fastest answer shows, of which there must be one."""
+        """The offset by the fastest answer; there must be one."""
         return min(self._offsets, key=lambda offset: offset.error_s)
 
 
 class RemoteLoad:
-    """One load host; `is_alive` while it answers."""
+    """One load host.  `is_alive` while it answers; `loss` is why it was lost, until reported."""
 
-    def __init__(self, name: str, say: Say) -> None:
+    def __init__(self, name: str, send: SendLine) -> None:
         self.name = name
-        self._say_line = say
+        self._send_line = send
         self._clock = PeerClock()
         self._counts: MachineCounts | None = None
         self._senders: dict[str, RemoteSender] = {}
         self._allowed: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._heard_s = time.monotonic()
+        self._answered_s = time.monotonic()
         self.is_alive = False
         self.loss: str | None = None
 
     def sender(self) -> RemoteSender:
-        """Start a sender there."""
-        sender = RemoteSender(self._say)
+        """A sender there, which its first line starts."""
+        sender = RemoteSender(self._send)
         self._senders = {sender.name: sender}
         return sender
 
     def clock(self) -> ClockOffset:
-        """How its clock stands to ours."""
+        """The offset of its clock from ours."""
         return self._clock.offset()
 
     def counts(self) -> MachineCounts:
-        """What it has counted, as it said last."""
+        """Its counters from its last answer; raises JobFailed before the first."""
         if self._counts is None:
             raise JobFailed(f"{self.name} has not answered yet")
         return self._counts
 
     def refusal(self, hosts: Sequence[str]) -> str | None:
-        """Why it does not flood one of these hosts; raises Unreachable without an answer."""
-        self._say(messages.MayFlood(tuple(hosts)))
+        """Why it must not flood one of these hosts, None if it may; raises Unreachable if it does
+        not answer."""
+        self._send(messages.MayFlood(tuple(hosts)))
         try:
             return self._allowed.get(timeout=_START_S)
         except queue.Empty:
             raise Unreachable(f"no answer from {self.name}") from None
 
-    def hear(self, line: bytes) -> None:
-        """It has said a line."""
-        self._heard_s = now_s = time.monotonic()
+    def on_line(self, line: bytes) -> None:
+        """Take a message from it."""
+        self._answered_s = now_s = time.monotonic()
         match messages.FROM_LOAD.message(line):
             case messages.Pong(asked_s, counts):
                 self._clock.add(asked_s, counts.at_s, now_s)
@@ -171,23 +173,23 @@ class RemoteLoad:
             case messages.Allowed(refusal):
                 self._allowed.put(refusal)
             case messages.SenderLine(name, text) if name in self._senders:
-                self._senders[name].heard(text.encode())
+                self._senders[name].on_line(text.encode())
             case messages.SenderEnded(name, complaint) if name in self._senders:
-                self._senders.pop(name).ended(complaint)
+                self._senders.pop(name).on_end(complaint)
 
-    def look(self) -> None:
-        """Ask it for its time, and note where it has not answered for too long."""
-        self._say(messages.Ping(time.monotonic()))
-        silent_s = time.monotonic() - self._heard_s
+    def ping(self) -> None:
+        """Ask it for its time; it is lost if it has been silent for too long."""
+        self._send(messages.Ping(time.monotonic()))
+        silent_s = time.monotonic() - self._answered_s
         if self.is_alive and silent_s > _SILENCE_S:
-            self.lose(f"no answer for {silent_s:.0f} s")
+            self.on_loss(f"no answer for {silent_s:.0f} s")
 
-    def lose(self, reason: str) -> None:
-        """It is out of reach, and so are its senders, which end if it comes back."""
+    def on_loss(self, reason: str) -> None:
+        """Note that it cannot be reached any more, nor its senders, which it ends if it returns."""
         self.is_alive, self.loss = False, f"{self.name}: {reason}"
         for sender in self._senders.values():
-            self._say(messages.EndSender(sender.name))
-            sender.ended(reason)
+            self._send(messages.EndSender(sender.name))
+            sender.on_end(reason)
         self._senders = {}
 
     @property
@@ -195,60 +197,60 @@ class RemoteLoad:
         """Whether its clock is known."""
         return self._clock.samples >= _FIRST_PINGS
 
-    def _say(self, message: messages.ToLoad) -> None:
-        self._say_line(self.name, messages.TO_LOAD.line(message))
+    def _send(self, message: messages.ToLoad) -> None:
+        self._send_line(self.name, messages.TO_LOAD.line(message))
 
 
 class RemoteLoads:
     """The load hosts of a span."""
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, send: SendLine) -> None:
+        self._send = send
         self._hosts: dict[str, RemoteLoad] = {}
-        self._sent: list[str] = []
+        self._sending: list[str] = []
         self._ends = threading.Event()
 
-    def hear(self, name: str, line: bytes) -> None:
-        """A load host has said a line."""
-        self._hosts[name].hear(line)
+    def on_line(self, name: str, line: bytes) -> None:
+        """Take a message from a load host."""
+        self._hosts[name].on_line(line)
 
-    def lose(self, name: str, reason: str) -> None:
-        """A load host is gone."""
+    def on_loss(self, name: str, reason: str) -> None:
+        """Note that a load host cannot be reached any more."""
         if name in self._hosts:
-            self._hosts[name].lose(reason)
+            self._hosts[name].on_loss(reason)
 
     def alive(self) -> tuple[RemoteLoad, ...]:
-        """Those that answer; raises JobFailed when none does."""
+        """The load hosts that answer; raises JobFailed if there are none."""
         answering = tuple(host for host in self._hosts.values() if host.is_alive)
         if not answering:
             raise JobFailed(f"no load host answers: {', '.join(self._hosts)}")
         return answering
 
-    def await_one(self) -> None:
-        """Wait until a load host answers; raises Unreachable where that takes too long."""
+    def wait_for_host(self) -> None:
+        """Wait until a load host answers; raises Unreachable if none does in time."""
         if not wait_until(lambda: any(host.is_alive for host in self._hosts.values()), _START_S):
             raise Unreachable(f"no load host answers any more: {', '.join(self._hosts)}")
 
     def change(self) -> str | None:
-        """What was lost since this was asked last, and who sends now; None where nothing was lost
-        and nobody came back."""
+        """The load hosts lost since the last call, and those that send now, in words; None if none
+        was lost and none returned."""
         lost = [host for host in self._hosts.values() if host.loss is not None]
         sending = [host.name for host in self._hosts.values() if host.is_alive]
-        if not lost and sending == self._sent:
+        if not lost and sending == self._sending:
             return None
         reasons = [", ".join(str(host.loss) for host in lost)] if lost else []
         for host in lost:
             host.loss = None
-        self._sent = sending
+        self._sending = sending
         return "; ".join([*reasons, f"load comes from {', '.join(sending) or 'nowhere'} now"])
 
     @contextmanager
     def answering(self, names: Sequence[str]) -> Iterator[None]:
-        """Once those of these names answer and their clocks are known, keep asking for their time.
-        Raises Unreachable, with the names of those that do not answer."""
-        self._hosts = {name: RemoteLoad(name, self._say) for name in names}
-        self._sent = list(names)
-        threading.Thread(target=self._look, daemon=True).start()
+        """Ping these load hosts until the block ends; it begins when all have answered often enough
+        to know their clocks.  Raises Unreachable with the names of those that have not."""
+        self._hosts = {name: RemoteLoad(name, self._send) for name in names}
+        self._sending = list(names)
+        threading.Thread(target=self._ping_all, daemon=True).start()
         try:
             hosts = self._hosts.values()
             if not wait_until(lambda: all(host.is_known for host in hosts), _START_S):
@@ -259,28 +261,28 @@ class RemoteLoads:
             self._ends.set()
 
     def require_allowed(self, hosts: Sequence[str]) -> None:
-        """Raise Refused where a load host does not flood one of these."""
+        """Raise Refused if a load host must not flood one of these hosts."""
         for host in self._hosts.values():
             refusal = host.refusal(hosts)
             if refusal is not None:
                 raise Refused(f"{host.name}: {refusal}")
 
-    def _look(self) -> None:
+    def _ping_all(self) -> None:
         while not self._ends.is_set():
             are_known = all(host.is_known for host in self._hosts.values())
             for host in self._hosts.values():
-                host.look()
+                host.ping()
             self._ends.wait(_PING_S if are_known else _PING_S / 10)
 
 
 @contextmanager
 def loads_of(client: Client) -> Iterator[RemoteLoads]:
-    """The load hosts, which send as they are told from here; their processes are gone afterwards.
-    Raises JobFailed without one, Unreachable where one does not answer."""
+    """The load hosts of a cluster, each with a process that this one controls until the block ends.
+    Raises JobFailed if there are none, Unreachable if one does not answer."""
     actors = processes(client, workers_of(client, Role.LOAD.value), LOAD)
     loads = RemoteLoads(lambda name, line: channels[name].tell(line))
     channels = {
-        name: Channel(actor, partial(loads.hear, name), partial(loads.lose, name))
+        name: Channel(actor, partial(loads.on_line, name), partial(loads.on_loss, name))
         for name, actor in actors.items()
     }
     try:

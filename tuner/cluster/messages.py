@@ -1,5 +1,5 @@
-"""How processes of ours on several machines talk to each other in lines: what a command and the
-labs say, and what the load hosts and whoever steers a flood do."""
+"""The messages, one a line, between our processes on several machines: between a command and the
+labs, and between the process that controls a flood and the load hosts."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_out = threading.Lock()
+_stdout_lock = threading.Lock()
 
 
 class JsonLines(Generic[T]):
-    """Messages of these kinds as lines: the name of the kind, and its fields as JSON."""
+    """Messages of these classes as lines: the name of the class, and its fields as JSON."""
 
     def __init__(self, *kinds: type[T]) -> None:
         self._adapters = {kind.__name__: TypeAdapter(kind) for kind in kinds}
 
     def line(self, message: T) -> bytes:
-        """As it is sent."""
+        """The line for a message."""
         name = type(message).__name__
         return b"%s %s\n" % (name.encode(), self._adapters[name].dump_json(message))
 
@@ -56,33 +56,33 @@ class JsonLines(Generic[T]):
             ) from None
 
     def received(self) -> Iterator[T]:
-        """The messages that this process reads, until its input ends."""
-        # With a buffer of its own: Python aborts at its end where a thread still reads sys.stdin.
+        """The messages on stdin, until it ends."""
+        # Not sys.stdin: Python aborts at exit if a thread still reads from its buffer.
         with open(sys.stdin.fileno(), "rb", closefd=False) as lines:
             for line in lines:
                 yield self.message(line)
 
     def say(self, message: T) -> None:
-        """Send it to whoever hears this process; several threads may."""
-        with _out:
+        """Send a message on stdout; several threads may call this."""
+        with _stdout_lock:
             sys.stdout.buffer.write(self.line(message))
             sys.stdout.buffer.flush()
 
 
 @dataclass(frozen=True)
 class Failed:
-    """What was asked for cannot be done; `error` is the name of one of ours."""
+    """A request failed; `error` is the name of a class in tuner.errors."""
 
     error: str
     text: str
 
     @classmethod
     def from_error(cls, error: TuneError) -> Failed:
-        """The message of an error."""
+        """The message for an error."""
         return cls(type(error).__name__, str(error))
 
-    def raised(self, where: str) -> TuneError:
-        """The error, with the machine where it happened."""
+    def as_error(self, where: str) -> TuneError:
+        """The error that it stands for, its text beginning with the machine."""
         kind = getattr(tuner.errors, self.error, None)
         text = f"{where}: {self.text}"
         if isinstance(kind, type) and issubclass(kind, TuneError):
@@ -95,7 +95,7 @@ _ROLES = ("client", "scheduler", "worker")
 
 @dataclass(frozen=True)
 class ClusterCertificate:
-    """The certificates of those who are trusted, ours, and its key, as text in PEM."""
+    """The trusted CA certificates, our own certificate and its key, each the text of a PEM file."""
 
     ca: str
     certificate: str
@@ -103,8 +103,8 @@ class ClusterCertificate:
 
     @property
     def security(self) -> Security:
-        """As Dask takes them; nothing goes without them."""
-        # The process on a load host, which knows this too, does without Dask.
+        """Dask's object for them, which requires TLS on every connection."""
+        # Imported here because the process on a load host does not need Dask.
         from distributed import Security
 
         parts = {"cert": self.certificate, "key": self.key}
@@ -114,8 +114,8 @@ class ClusterCertificate:
 
 @dataclass(frozen=True)
 class SpanOver:
-    """The machines whose load a lab takes, the address at which they reach it, and how it joins
-    their cluster to steer them: the address of the scheduler, and the certificate."""
+    """The load hosts of a lab, and the address at which they reach it; the scheduler's address and
+    the certificate with which the lab joins the cluster to control them."""
 
     loads: tuple[str, ...]
     address: str
@@ -125,9 +125,11 @@ class SpanOver:
 
 @dataclass(frozen=True)
 class OpenLab:
-    """Open a lab with this kind of engine for a profile (as JSON), which allows these settings, and
-    for those measured `beside` it; with load from other machines where it is that of a span, on the
-    engine at `url` where there is one, and with these texts of a site's templates by their names.
+    """Open a lab with this kind of engine for a profile and those measured `beside` it (as JSON).
+
+    `allow` names settings that a search may change although they weaken a guarantee; `span` has the
+    load hosts if load comes from other machines, `url` is that of an existing engine, and
+    `templates` has the texts of a site's templates by name.
     """
 
     engine: str
@@ -141,12 +143,12 @@ class OpenLab:
 
 @dataclass(frozen=True)
 class StartLab:
-    """Start what the lab that was prepared needs."""
+    """Start the prepared lab."""
 
 
 @dataclass(frozen=True)
 class RunTrial:
-    """Measure a profile (as JSON) as was asked for."""
+    """Run the trial that the search asked for, with this profile (as JSON)."""
 
     asked: Asked
     profile: str
@@ -154,14 +156,14 @@ class RunTrial:
 
 @dataclass(frozen=True)
 class MeasureCeiling:
-    """Measure what the engine carries of a profile's documents (as JSON) without rsyslog."""
+    """Measure the engine's ceiling, without rsyslog, for the documents of a profile (as JSON)."""
 
     profile: str
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a lab needs is there, its engine downloaded."""
+    """The lab can be started: its engine has been downloaded."""
 
 
 @dataclass(frozen=True)
@@ -174,14 +176,14 @@ class Opened:
 
 @dataclass(frozen=True)
 class TrialEnded:
-    """What a trial came to."""
+    """The outcome of a trial."""
 
     outcome: Result | Lost
 
 
 @dataclass(frozen=True)
 class CeilingFound:
-    """What the engine carries without rsyslog."""
+    """The engine's ceiling, without rsyslog."""
 
     ceiling: Ceiling
 
@@ -194,22 +196,22 @@ REPLIES: JsonLines[Reply] = JsonLines(*get_args(Reply))
 
 @dataclass(frozen=True)
 class Ping:
-    """Answer at once; `asked_s` is the time by the clock of who asks."""
+    """Ask for an immediate answer; `asked_s` is the time by the asking machine's clock."""
 
     asked_s: float
 
 
 @dataclass(frozen=True)
 class MayFlood:
-    """Say whether these hosts may be flooded from there."""
+    """Ask whether these hosts may be flooded from the load host."""
 
     hosts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class BeginSender:
-    """Start a sender, whose first line says what to send; the text of each file that it needs for
-    TLS comes along, by its path here."""
+    """Start a sender with its first line, the spec of the flood; `files` has the text of each file
+    for TLS by its path on the asking machine."""
 
     sender: str
     line: str
@@ -218,7 +220,7 @@ class BeginSender:
 
 @dataclass(frozen=True)
 class SenderLine:
-    """A line for a sender, or that it has said."""
+    """A line to a sender, or from it."""
 
     sender: str
     line: str
@@ -233,7 +235,7 @@ class EndSender:
 
 @dataclass(frozen=True)
 class Pong:
-    """The answer to a Ping, with what the machine counted up to its time."""
+    """The answer to a Ping, with the machine's counters at that time."""
 
     asked_s: float
     counts: MachineCounts
@@ -241,7 +243,7 @@ class Pong:
 
 @dataclass(frozen=True)
 class Allowed:
-    """The answer to MayFlood: None, or why not."""
+    """The answer to MayFlood: None if they may, else the reason why not."""
 
     refusal: str | None
 
@@ -261,8 +263,8 @@ FROM_LOAD: JsonLines[FromLoad] = JsonLines(*get_args(FromLoad))
 
 
 def profile_json(profile: Profile) -> str:
-    """A profile as it was written, defaults left out, with the text of its sample.  Raises Refused
-    where it stands on a configuration."""
+    """A profile as it was written, without defaults, and the text of its sample.  Raises Refused if
+    it has a base."""
     if profile.base is not None:
         raise Refused(
             f"--cluster cannot measure a profile on a configuration ({profile.base.rsyslog}): the "
@@ -278,7 +280,7 @@ def profile_of(text: str) -> Profile:
     written, sample = json.loads(text)
     profile = Profile.model_validate_json(written)
     if sample is not None:
-        # What reads a sample is imported for that alone.
+        # Imported here because most profiles have no sample.
         from tuner.profile.sample import SampleFile, read_sample
 
         path, learnt = sample

@@ -1,8 +1,7 @@
 """The cluster that `cluster up` started and `cluster down` ends: its record on this machine, Dask's
-scheduler here and a worker on each host, and how these processes of ours are started, looked at and
-ended through the door to their host.
+scheduler here and a worker on each host.
 
-Each has a folder that only its user can read.  SIGTERM ends it; a worker also ends when its
+Each process has a folder that only its user can read.  SIGTERM ends it; a worker also ends when its
 scheduler does.
 """
 
@@ -29,11 +28,11 @@ from tuner.cluster.access import (
     Versions,
     configure,
     connected,
-    made,
+    new_certificate,
     require_comparable,
-    require_same,
+    require_same_versions,
     roles,
-    taken_from,
+    take_certificate,
 )
 from tuner.cluster.messages import ClusterCertificate
 from tuner.deploy.inventory import InventoryHost, Paths
@@ -45,7 +44,7 @@ from tuner.reading import packaged
 from tuner.writing import write_whole
 
 READY = "ready"
-# Where its web server, which cannot be turned off, serves nothing.
+# The address of Dask's web server, which cannot be turned off: on any free port, without pages.
 _NOWHERE = "127.0.0.1:0"
 _PATIENCE_S = 20
 _SCRIPT = packaged("cluster/member.sh")
@@ -55,29 +54,29 @@ _HERE = [sys.executable, "-P", "-c", "from tuner.cli.main import main; main()"]
 _NOT_FOUND = (126, 127)
 
 
-def schedule(folder: Path, listen: str) -> None:
-    """Be the scheduler, at an address of this machine, until SIGTERM."""
+def run_scheduler(folder: Path, listen: str) -> None:
+    """Run the scheduler at an address of this machine until SIGTERM."""
     configure()
     asyncio.run(_until_stopped(folder, lambda: Scheduler(
-        host=listen, port=0, protocol="tls", security=taken_from(folder).security,
+        host=listen, port=0, protocol="tls", security=take_certificate(folder).security,
         dashboard=False, dashboard_address=_NOWHERE,
     )))  # fmt: skip
 
 
-def work(folder: Path, scheduler: str, name: str, role: str) -> None:
-    """Be the worker `name`, which does one thing at a time, until SIGTERM."""
+def run_worker(folder: Path, scheduler: str, name: str, role: str) -> None:
+    """Run the worker `name`, with one thread, until SIGTERM or until its scheduler is gone."""
     configure()
     address = get_ip(urlsplit(scheduler).hostname)
     asyncio.run(_until_stopped(folder, lambda: Worker(
         scheduler, host=address, name=name, nthreads=1, resources={role: 1}, protocol="tls",
-        security=taken_from(folder).security, memory_limit=0, local_directory=str(folder / "work"),
-        dashboard=False, dashboard_address=_NOWHERE, death_timeout=_PATIENCE_S,
+        security=take_certificate(folder).security, memory_limit=0, dashboard=False,
+        local_directory=str(folder / "work"), dashboard_address=_NOWHERE, death_timeout=_PATIENCE_S,
     )))  # fmt: skip
 
 
 async def _until_stopped(folder: Path, make: Callable[[], Scheduler | Worker]) -> None:
-    """Serve until SIGTERM or until it ends by itself; what it answers at stands in the folder from
-    when it does."""
+    """Run a server until SIGTERM or until it ends by itself; once it answers, its address is in the
+    file READY."""
     stopped = asyncio.Event()
     for number in ending_signals():
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
@@ -90,7 +89,7 @@ async def _until_stopped(folder: Path, make: Callable[[], Scheduler | Worker]) -
 
 
 class ClusterMember:
-    """What makes one machine a member of a cluster; `member` names its folder there."""
+    """The scheduler or a worker on its machine, where `member` is the name of its folder."""
 
     def __init__(self, machine: InventoryHost, member: str) -> None:
         self.machine = machine
@@ -98,7 +97,8 @@ class ClusterMember:
         self._host: Host = connect(machine.name, machine.address)
 
     def versions(self) -> Versions:
-        """Those of that machine; raises ProgramMissing without rsyslog-tune there."""
+        """The versions of that machine; raises ProgramMissing without rsyslog-tune there, Refused
+        with an incompatible one."""
         answer = self._host.run([*self._tune, "cluster", "versions"])
         if answer.code in _NOT_FOUND:
             raise ProgramMissing(
@@ -116,26 +116,26 @@ class ClusterMember:
             ) from None
 
     def our_address(self) -> str | None:
-        """Our address as that machine sees it when we log in; None where it is this machine."""
+        """Our address as that machine sees it when we log in; None if it is this machine."""
         if self._host.is_local:
             return None
         answer = self._host.run(["sh", "-c", "echo ${SSH_CONNECTION%% *}"])
         return answer.out.decode(errors="replace").strip() or None
 
     def start(self, certificate: ClusterCertificate, arguments: Sequence[str]) -> str:
-        """Start it with these arguments of `cluster member`; gives the address at which it answers.
-        Raises JobFailed where it does not begin."""
+        """Start it with these arguments of `cluster member`, and return the address at which it
+        answers.  Raises JobFailed if it does not start."""
         command = [*self._tune, "cluster", "member", self._folder, *arguments]
         printed = {"certificate": certificate.certificate.encode(), "key": certificate.key.encode()}
         answer = self._call("start", shlex.join(command), printed)
         return answer.out.decode(errors="replace").strip()
 
     def is_alive(self) -> bool:
-        """Whether its process still runs."""
+        """Whether its process is running."""
         return self._call("look").out.strip() == b"alive"
 
     def stop(self) -> None:
-        """End it with all that it started, and remove its folder; fine where it is gone."""
+        """End it and all that it started, and remove its folder; does nothing if it is gone."""
         self._call("stop")
 
     @property
@@ -161,8 +161,9 @@ _LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True)
 class StandingCluster:
-    """What is up, or was about to be: the scheduler's address ("" before it answers), who may
-    join, and the hosts with a worker.  One that others started has no `run`."""
+    """A cluster that is up or starting: the scheduler's address ("" before it answers), the
+    certificate of those who may join, and the hosts with a worker; `run` is "" if others started
+    it."""
 
     run: str
     address: str
@@ -176,13 +177,13 @@ class StandingCluster:
 
     @property
     def scheduler(self) -> ClusterMember:
-        """The process of the scheduler, on this machine."""
+        """The scheduler, on this machine."""
         paths = Paths(state=str(state_folder()))
         return ClusterMember(InventoryHost(_SCHEDULER, "local://", paths=paths), self.run)
 
     @property
     def workers(self) -> tuple[ClusterMember, ...]:
-        """The process on each host."""
+        """The worker on each host."""
         return tuple(ClusterMember(host, f"{self.run}-{host.name}") for host in self.hosts)
 
 
@@ -191,7 +192,7 @@ _RECORD = TypeAdapter(StandingCluster)
 
 
 def read() -> StandingCluster | None:
-    """The record, None where no cluster is up; raises JobFailed where it cannot be read."""
+    """Read the record, None if no cluster is up; raises JobFailed if it cannot be read."""
     try:
         return _RECORD.validate_json(_path().read_bytes())
     except FileNotFoundError:
@@ -209,11 +210,11 @@ def up(
     """Start the scheduler at the address `listen` of this machine, by default the one that all
     hosts see, and a worker on each host; all or nothing.
 
-    Raises Refused where a host has other versions than this machine.
+    Raises Refused if a host has other versions than this machine.
     """
-    certificate = made()
+    certificate = new_certificate()
     cluster = StandingCluster(secrets.token_hex(4), "", certificate, tuple(hosts))
-    _require_same(cluster.workers)
+    _require_same_versions(cluster.workers)
     listen = listen or _one_address(set(_each(ClusterMember.our_address, cluster.workers)))
     _write(cluster)
     try:
@@ -221,7 +222,6 @@ def up(
         address = cluster.scheduler.start(certificate, ["--listen", listen])
         cluster = replace(cluster, address=address)
         _write(cluster)
-
         _join(cluster, certificate, cluster.workers, tell)
     except BaseException:
         down(cluster, tell)
@@ -229,27 +229,27 @@ def up(
     return cluster
 
 
-def bring_back(
+def restart_workers(
     cluster: StandingCluster, hosts: Sequence[InventoryHost], tell: Callable[[str], None]
 ) -> bool:
-    """Start a worker again on each host of a cluster of ours whose worker died; False where none
-    did, or where the cluster has other hosts than `hosts`."""
+    """Restart the workers that have died in a cluster of ours; False if none has, or if the cluster
+    has other hosts than `hosts`."""
     certificate = cluster.certificate
     if certificate is None or not cluster.is_ours or cluster.hosts != tuple(hosts):
         return False
     present = taking_part(cluster)
     absent = [worker for worker in cluster.workers if worker.machine.name not in present]
-    _require_same(absent)
-    # What still runs there is cut off.
+    _require_same_versions(absent)
+    # A worker that still runs there has lost its scheduler.
     _each(ClusterMember.stop, absent)
     _join(cluster, certificate, absent, tell)
     return bool(absent)
 
 
-def _require_same(workers: Sequence[ClusterMember]) -> None:
-    """Raise Refused where a host has other versions than this machine."""
+def _require_same_versions(workers: Sequence[ClusterMember]) -> None:
+    """Raise Refused if a host has other versions than this machine."""
     names = (worker.machine.name for worker in workers)
-    require_same(dict(zip(names, _each(ClusterMember.versions, workers), strict=True)))
+    require_same_versions(dict(zip(names, _each(ClusterMember.versions, workers), strict=True)))
 
 
 def _join(
@@ -260,16 +260,16 @@ def _join(
 ) -> None:
     def join(worker: ClusterMember) -> None:
         host = worker.machine
-        named = ["--scheduler", cluster.address, "--name", host.name, "--role", host.role.value]
-        worker.start(certificate, named)
+        options = ["--scheduler", cluster.address, "--name", host.name, "--role", host.role.value]
+        worker.start(certificate, options)
         tell(f"{host.name} has joined")
 
     _each(join, workers)
 
 
 def attach(address: str, certificate: ClusterCertificate | None) -> StandingCluster:
-    """Take part in a cluster that others started; raises Unreachable, and Refused where one of its
-    machines has other versions than this one."""
+    """Record a cluster that others started as the one to use; raises Unreachable, and Refused if
+    one of its machines has other versions than this one."""
     cluster = StandingCluster("", address, certificate, ())
     with connected(address, certificate) as client:
         require_comparable(client)
@@ -278,12 +278,12 @@ def attach(address: str, certificate: ClusterCertificate | None) -> StandingClus
 
 
 def down(cluster: StandingCluster, tell: Callable[[str], None]) -> None:
-    """End every process of it, the workers' first, and forget it; raises JobFailed where hosts
-    could not be reached, and remembers it then, to be ended again.  One that others started is
-    only forgotten."""
+    """End every process of a cluster, the workers first, and remove its record; if a process could
+    not be ended, keep the record for another try, and raise JobFailed.  Of a cluster that others
+    started, only remove the record."""
     members = (*cluster.workers, cluster.scheduler) if cluster.is_ours else ()
-    ends = [*_each(_stopped, members[:-1]), *map(_stopped, members[-1:])]
-    failures = [failure for failure in ends if failure is not None]
+    results = [*_each(_stop, members[:-1]), *map(_stop, members[-1:])]
+    failures = [failure for failure in results if failure is not None]
     for failure in failures:
         tell(failure)
     if failures:
@@ -295,15 +295,15 @@ def down(cluster: StandingCluster, tell: Callable[[str], None]) -> None:
 
 
 def taking_part(cluster: StandingCluster) -> dict[str, str]:
-    """The roles of the machines that take part now, by their names; raises Unreachable without a
-    scheduler."""
+    """The roles of the machines whose workers are connected now, by name; raises Unreachable if the
+    scheduler does not answer."""
     with connected(cluster.address, cluster.certificate) as client:
         return roles(client)
 
 
 def _each(do: Callable[[ClusterMember], T], members: Sequence[ClusterMember]) -> list[T]:
-    """What `do` gives of each, several at once; what is under way ends before an error is
-    raised."""
+    """Call `do` for each member, several at once, and return the results; calls under way end
+    before an error is raised."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         futures = [pool.submit(do, member) for member in members]
         try:
@@ -312,8 +312,8 @@ def _each(do: Callable[[ClusterMember], T], members: Sequence[ClusterMember]) ->
             pool.shutdown(cancel_futures=True)
 
 
-def _stopped(member: ClusterMember) -> str | None:
-    """End it; gives what prevented that."""
+def _stop(member: ClusterMember) -> str | None:
+    """End a member; the message of the error that prevented it, else None."""
     try:
         member.stop()
     except TuneError as error:
@@ -322,7 +322,8 @@ def _stopped(member: ClusterMember) -> str | None:
 
 
 def _one_address(seen: set[str | None]) -> str:
-    """The address of this machine for all of them."""
+    """The only address at which the hosts see this machine, loopback if all are this machine;
+    raises Refused for several."""
     addresses = {address for address in seen if address is not None}
     if len(addresses) > 1:
         raise Refused(
@@ -337,6 +338,6 @@ def _path() -> Path:
 
 
 def _write(cluster: StandingCluster) -> None:
-    """For its user alone: it holds the key."""
+    """Write the record, which only its user can read because it holds the key."""
     _path().parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     write_whole(_path(), _RECORD.dump_json(cluster, indent=2).decode(), 0o600)

@@ -1,15 +1,16 @@
-"""The actions of a profile: what is decided of each, which stand in for which, and what becomes of
+"""The actions of a profile with their parameters, the failover between them, and the retries of
 documents that the engine refuses inside a bulk that it answers with 200.
 
-With retryfailures omelasticsearch hands every item of such a bulk, those that were indexed too, to
-another ruleset.  There an event has no properties but `$!`, its document, and `$.omes`, its id and
-what the engine said (omelasticsearch's manual, "How Retries Are Handled").  `retry.NAME` drops
-what was indexed, writes what never will be to a file, and sends the rest again under its own id.
+With retryfailures omelasticsearch submits every item of such a bulk, even indexed ones, to another
+ruleset.  There an event has no properties but `$!`, its document, and `$.omes`, its id and the
+engine's response (omelasticsearch's manual, "How Retries Are Handled").  `retry.NAME` drops indexed
+items, writes those that can never be indexed to a file, and sends the rest again with their ids.
 
-What is refused once more goes to `again.NAME`, which waits and hands it back.  That one is needed:
-retries are full-delay messages, which wait while their queue is above its fullDelayMark, and a
-worker that waits for its own queue waits for ever.  `retry.NAME` makes the output's workers wait
-at its mark and has room above it for all that `again.NAME` can hold, so neither waits for good.
+Items that are refused again go to `again.NAME`, which waits and returns them to `retry.NAME`.  This
+second ruleset is needed because retries are full-delay messages: they block while their queue is
+above its fullDelayMark, and a worker that waits for its own queue waits forever.  `retry.NAME`
+blocks the output's workers at its mark, and has room above it for all that `again.NAME` can hold,
+so neither blocks forever.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ from tuner.script.quoting import Emitted
 _DIRECT = Queue(type=QueueType.DIRECT)
 
 _HAS_INDEX_TIMEOUT = 2204
-_LEAST = 4000
+_LEAST_EVENTS = 4000
 _WAIT_US = 1_000_000
-# What the files of an output's queue have in common with those of its retries.
-_OF_FILES = {
+# The settings of an output's queue files that are also those of its retry queues.
+_FILE_SETTINGS = {
     "spool_directory", "max_disk_space", "max_file_size", "checkpoint_interval",
     "sync_queue_files", "save_on_shutdown",
 }  # fmt: skip
@@ -49,7 +50,7 @@ _OF_FILES = {
 
 class BulkAction(NamedTuple):
     """An action that sends bulks to the engine of `output`: the names of its templates and of the
-    ruleset that takes what the engine refuses, and what follows from the release."""
+    ruleset for refused documents, and the parameters that depend on the release."""
 
     output: OmelasticsearchOutput
     name: str
@@ -74,8 +75,8 @@ class LineAction(NamedTuple):
 
 
 class ActionGroup(NamedTuple):
-    """An output and those that stand in for it; with a queue they have a ruleset of their own.
-    The steps come first: a ruleset with a queue gets a copy of the event."""
+    """An output and its failover outputs; if it has both these and a queue, the group has a
+    `ruleset` with that queue.  The steps run before that is called: it gets a copy of the event."""
 
     actions: tuple[BulkAction | LineAction, ...]
     ruleset: str | None
@@ -83,15 +84,15 @@ class ActionGroup(NamedTuple):
     steps: tuple[Step, ...]
 
 
-def deliveries(
+def action_groups(
     profile: Profile, stream: str | None, steps: Mapping[str, tuple[Step, ...]]
 ) -> Iterator[ActionGroup]:
-    """The outputs of a stream in their order, each with those that stand in for it; `steps` are
-    what the documents of each need."""
-    for leader, *standins in placement.failovers(profile, stream):
-        first, *others = (_action(profile, number) for number in (leader, *standins))
+    """The outputs of a stream, in order, each with its failover outputs; `steps` are those that the
+    documents of each output need."""
+    for leader, *failover in placement.failovers(profile, stream):
+        first, *others = (_action(profile, number) for number in (leader, *failover))
         has_ruleset = bool(others) and first.queue != _DIRECT
-        names = [profile.outputs[number].name for number in (leader, *standins)]
+        names = [profile.outputs[number].name for number in (leader, *failover)]
         yield ActionGroup(
             actions=(first._replace(queue=_DIRECT) if has_ruleset else first, *others),
             ruleset=f"failover.{names[0]}" if has_ruleset else None,
@@ -103,9 +104,9 @@ def deliveries(
 def _bulk(
     profile: Profile, output: OmelasticsearchOutput, stem: str, retry_ruleset: str, queue: Queue
 ) -> BulkAction:
-    """The action that sends the documents of the templates whose names begin with `stem`."""
+    """The action `stem`, which sends documents by the templates whose names begin with it."""
     release = profile.release.rsyslog_number
-    # F15: Elasticsearch 8 refuses _type.  Releases that leave it out warn about the parameter.
+    # F15: Elasticsearch 8 refuses _type.  Releases that never send it warn about searchType.
     search_type = "_doc" if release < TYPE_CAN_GO else "" if release < TYPE_GONE else None
     return BulkAction(
         output=output,
@@ -122,7 +123,7 @@ def _bulk(
 
 
 def _retry_name(output: OmelasticsearchOutput) -> str:
-    """What the ruleset of an output's refused documents is called: a dot is in no other name."""
+    """The ruleset for an output's refused documents; no name in a profile has a dot."""
     return f"retry.{output.name}"
 
 
@@ -134,7 +135,7 @@ def _action(profile: Profile, number: int) -> BulkAction | LineAction:
     return LineAction(
         output=output,
         template=_format(output),
-        # What a section says, its output has spelled.
+        # Subsections are left out: `spelled` has their parameters.
         parameters=tuple(pair for pair in parameters.items() if not isinstance(pair[1], dict)),
         queue=queue,
         condition=condition(output.filter),
@@ -142,14 +143,14 @@ def _action(profile: Profile, number: int) -> BulkAction | LineAction:
 
 
 def _format(output: Lines) -> str:
-    """The template of an event: rsyslog's own, or one of the output's."""
+    """The name of an output's template: its own, or one that rsyslog has built in."""
     if output.line is not None:
         return f"{output.name}-line"
     return output.format if output.document is None else f"{output.name}-document"
 
 
 class Retry(NamedTuple):
-    """The two rulesets of one output's refused documents, and the action that sends them again."""
+    """The two rulesets for an output's refused documents, and the action that sends them again."""
 
     name: str
     queue: Queue
@@ -159,15 +160,15 @@ class Retry(NamedTuple):
 
 
 def retries(profile: Profile) -> Iterator[Retry]:
-    """The retries of every output that asks for them.  Nothing stands in for what is sent again, so
-    it waits where an output with a failover gives up."""
-    gives_up = {number for group in placement.every_failover(profile) for number in group[:-1]}
+    """The retries of every output with retryfailures.  Their actions have no failover, so they wait
+    for the engine where an output with a failover gives up."""
+    with_failover = {number for group in placement.every_failover(profile) for number in group[:-1]}
     for number, output in profile.enumerated:
         if output.retryfailures is None:
             continue
         again = f"again.{output.name}"
         changes: dict[str, object] = {"exec_only_when_previous_is_suspended": False}
-        if number in gives_up:
+        if number in with_failover:
             changes["action_resume_retry_count"] = -1
         resent = output.model_copy(update=changes)
         queue, again_queue = _queues(profile, number)
@@ -185,8 +186,8 @@ def _queues(profile: Profile, number: int) -> tuple[Queue, Queue]:
     action = placement.action_queue(profile, number)
     feeding = placement.working_queue(profile, number) if action.is_direct else action
     batch, workers = feeding.batch, feeding.workers * feeding.copies
-    waiting = max(_LEAST, 4 * batch)
-    mark = max(_LEAST, 2 * workers * batch)
+    waiting = max(_LEAST_EVENTS, 4 * batch)
+    mark = max(_LEAST_EVENTS, 2 * workers * batch)
     common: dict[str, object] = {
         "type": QueueType.LINKED_LIST,
         "light_delay_mark": 0,
@@ -213,7 +214,7 @@ def _queues(profile: Profile, number: int) -> tuple[Queue, Queue]:
 def _queue(written: Queue, name: str, parameters: dict[str, object], release: int) -> Queue:
     if written.filename is not None:
         parameters |= {
-            **written.model_dump(include=_OF_FILES),
+            **written.model_dump(include=_FILE_SETTINGS),
             "filename": placement.retry_file(written.filename, name),
             "disk_queue_type": _layout(written, release),
         }
@@ -221,8 +222,8 @@ def _queue(written: Queue, name: str, parameters: dict[str, object], release: in
 
 
 def _layout(written: Queue, release: int) -> str | None:
-    """The layout of the files of the output's queue, which those of a disk type have by their
-    type; None before there were two."""
+    """The layout of the output's queue files, which follows from a disk queue's type; None in
+    releases that know only one."""
     of_type = {QueueType.DISK: "disk", QueueType.SEGMENTED_DISK: "segmentedDisk"}
     if release < SEGMENTED_SINCE or written.type not in of_type:
         return written.disk_queue_type

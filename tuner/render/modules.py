@@ -14,7 +14,7 @@ from tuner.modules.registry import OUTPUTS, every_package, name_of
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile, Spread
 from tuner.render.form import Form
-from tuner.schema.section import RsyslogSection, elsewhere, of_module
+from tuner.schema.section import RsyslogSection, foreign_fields, of_module
 
 PARSING = {"json": "mmjsonparse", "normalize": "mmnormalize"}
 """The modules whose action parses an event, by format."""
@@ -65,7 +65,7 @@ def packages_of(configuration: str) -> dict[str, str]:
 def own_parameters(section: RsyslogSection) -> Parameters:
     """The parameters of a section that belong to its own object, by rsyslog's names; secrets stay
     references."""
-    foreign = elsewhere(type(section))
+    foreign = foreign_fields(type(section))
     parameters = section.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=foreign)
     for name, info in type(section).model_fields.items():
         value = getattr(section, name)

@@ -1,4 +1,4 @@
-"""The rulesets that events enter: what each is called, and which one a source's events go to."""
+"""The names of rulesets, and which of them the events of each source go to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tuner.script.counted import MAIN, queue_of_action
 
 
 class Entrance(NamedTuple):
-    """A ruleset that pins the parsers of what enters it, and that of the stream it goes on to."""
+    """A ruleset that sets the parsers of its events and calls the ruleset of their stream."""
 
     name: str
     parser: Parsers
@@ -20,18 +20,18 @@ class Entrance(NamedTuple):
 
 
 def lane_name(profile: Profile, number: int) -> str:
-    """What the ruleset of a lane is called; lanes count from 0.  A dot is in no other name."""
+    """The ruleset of a lane, counted from 0; no name in a profile has a dot."""
     return f"lane-{number}.{profile.name}"
 
 
 def entry_ruleset(profile: Profile) -> str:
-    """What the ruleset of what names no stream is called: as the profile, unless that is one
-    letter, which rsyslogd takes for no name after `call` (lexer.l, INCALL)."""
+    """The ruleset of events without a stream: it has the name of the profile, unless that is one
+    letter, which `call` does not accept as a name (lexer.l, INCALL)."""
     return profile.name if len(profile.name) > 1 else f"profile.{profile.name}"
 
 
 def outputs_ruleset(profile: Profile, stream: str | None) -> str:
-    """What the ruleset of a stream's outputs is called; a dot is in no other name."""
+    """The ruleset of a stream's outputs; no name in a profile has a dot."""
     if stream is not None:
         return f"stream.{stream}"
     splits = profile.lanes is not None and profile.lanes.spread is not Spread.PORTS
@@ -39,7 +39,7 @@ def outputs_ruleset(profile: Profile, stream: str | None) -> str:
 
 
 def counter_names(profile: Profile, queue: PlacedQueue) -> tuple[str, ...]:
-    """What rsyslog's counters call each copy of a queue: by its ruleset, or by its action."""
+    """The name of each copy of a queue in rsyslog's counters, after its ruleset or action."""
     match queue.path:
         case ("outputs", int(number), _):
             return (queue_of_action(counted_action(profile, number)),)
@@ -55,7 +55,7 @@ def counter_names(profile: Profile, queue: PlacedQueue) -> tuple[str, ...]:
 
 
 def counted_action(profile: Profile, number: int) -> str:
-    """What rsyslog's counters call the action of an output; that of a base in a lab."""
+    """The name of an output's action in rsyslog's counters; for a base, that in a lab."""
     name = profile.outputs[number].name
     if profile.base is None:
         return name
@@ -66,12 +66,12 @@ def counted_action(profile: Profile, number: int) -> str:
 
 
 def ruleset_of(profile: Profile, stream: str | None) -> str:
-    """The name of the ruleset that takes the events of a stream, or of those that have none."""
+    """The ruleset that takes the events of a stream, or those without a stream."""
     return entry_ruleset(profile) if stream is None else outputs_ruleset(profile, stream)
 
 
 def entrances(profile: Profile) -> Iterator[Entrance]:
-    """One for each choice of parsers that is not that of the stream, whose ruleset it calls."""
+    """An Entrance for each choice of parsers of inputs that is not the choice of their stream."""
     for stream, parsers in dict.fromkeys(
         (source.stream, source.parser) for source in profile.inputs
     ):
@@ -81,7 +81,7 @@ def entrances(profile: Profile) -> Iterator[Entrance]:
 
 
 def entrance(profile: Profile, stream: str | None, parsers: Parsers | None) -> str:
-    """The name of the ruleset that an input with these parsers hands its events to."""
+    """The ruleset that an input with these parsers submits its events to."""
     ruleset = ruleset_of(profile, stream)
     if parsers is None or parsers == profile.stream(stream).parser:
         return ruleset
@@ -89,8 +89,8 @@ def entrance(profile: Profile, stream: str | None, parsers: Parsers | None) -> s
 
 
 def local_ruleset(profile: Profile) -> str | None:
-    """The ruleset that takes what comes to the default one: events of local sources, and rsyslog's
-    own messages; None where none do."""
+    """The ruleset for events that arrive at rsyslog's default ruleset, which are those of local
+    sources and rsyslog's own messages; None if there are none."""
     streams = [source.stream for source in profile.inputs if not source.has_statement]
     if profile.global_.process_internal_messages:
         streams += [output.stream for output in profile.outputs if output.stream is None]
@@ -98,7 +98,8 @@ def local_ruleset(profile: Profile) -> str | None:
 
 
 def counters_ruleset(profile: Profile) -> str | None:
-    """The ruleset that takes rsyslog's counters as events: the default one would drop them."""
+    """The ruleset for impstats' counters as events, which the default ruleset would drop; None if
+    they are not logged as events."""
     impstats = profile.impstats
     if impstats is None or not impstats.log_syslog:
         return None

@@ -19,7 +19,7 @@ from tuner.profile import placement
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Global, Profile, Spread
 from tuner.render import rulesets
-from tuner.render.actions import ActionGroup, deliveries, retries
+from tuner.render.actions import ActionGroup, action_groups, retries
 from tuner.render.document import (
     KEPT_METADATA,
     METADATA,
@@ -308,7 +308,7 @@ def _streams(
             statements=tuple(statements(name, profile.name, stream)),
             snippets=snippets(stream.snippets, form),
             condition=condition(stream.filter),
-            deliveries=tuple(deliveries(profile, name, steps)),
+            deliveries=tuple(action_groups(profile, name, steps)),
         )
 
 

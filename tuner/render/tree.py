@@ -1,6 +1,6 @@
 """Rendered files on disk: written whole or not at all, compared, and shown as a diff.
 
-Files that cannot say whose they are stand in `rendered.sha256` beside them, by their digests.
+Files that cannot have our mark in them are listed with their digests in `rendered.sha256`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tuner.writing import put_all, raw_of, require_named, saying_why
 DIGESTS = "rendered.sha256"
 _PRIVATE, _PUBLIC = 0o600, 0o644
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-# Between what is shown of a line and the line.
-_MARK = "\n\0"
+# Separates a line without secrets from the original.
+_SEPARATOR = "\n\0"
 
 
 class Status(Enum):
@@ -47,8 +47,8 @@ class Tree:
     inputs: Iterable[str] = ()
 
     def write(self) -> dict[str, Status]:
-        """Bring the folder up to date, all of it or nothing, and say what that did to each path.
-        Raises Refused where a file in the way is not ours, or is one of the inputs."""
+        """Write all files or none, then remove those that are left over; returns the status of each
+        path.  Raises BadUsage if the folder is a file, and Refused if `require_ours` does."""
         directory = self.directory
         require_named(directory)
         if directory.exists() and not directory.is_dir():
@@ -68,11 +68,11 @@ class Tree:
         return states
 
     def require_ours(self) -> None:
-        """Raise Refused where `write` would: where a file would take the place of one that is not
-        ours."""
+        """Raise Refused if `write` would replace an input of the profile, a file that is not ours,
+        or a symbolic link."""
         places = [self.directory / file.path for file in self._files]
         for place in places:
-            if resolved(place) in self._read:
+            if resolved(place) in self._input_paths:
                 raise Refused(
                     f"{place} belongs to the base of the profile, which stays as it is: name "
                     "another folder"
@@ -90,13 +90,13 @@ class Tree:
 
     @property
     def states(self) -> dict[str, Status]:
-        """What `write` would do to each path below the folder, were all files there ours."""
+        """What `write` would do to each path below the folder if all files there were ours."""
         states = {file.path: self._state(file) for file in self._files}
-        gone = dict.fromkeys(self._left_over(), Status.REMOVED)
-        return dict(sorted((states | gone).items()))
+        removed = dict.fromkeys(self._left_over(), Status.REMOVED)
+        return dict(sorted((states | removed).items()))
 
     def diff(self) -> str:
-        """What `write` would change, as a unified diff; empty when there is nothing to do."""
+        """What `write` would change, as a unified diff; empty if nothing."""
         texts = {file.path: file.text for file in self._files}
         return "".join(
             line
@@ -105,20 +105,19 @@ class Tree:
         )
 
     @cached_property
-    def _read(self) -> set[Path]:
+    def _input_paths(self) -> set[Path]:
         return set(map(resolved, self.inputs))
 
     @cached_property
     def _files(self) -> tuple[Artefact, ...]:
-        """The files, and beside them the digests of those that do not say whose they are, in the
-        form that sha256sum checks."""
-        silent = [file for file in self.artefacts if not _says_ours(file.path, file.text)]
-        if not silent:
+        """The files, and the list of those without our mark, in the format of sha256sum."""
+        unmarked = [file for file in self.artefacts if not _has_mark(file.path, file.text)]
+        if not unmarked:
             return tuple(self.artefacts)
-        lines = (f"{_digest(file.text)}  {file.path}\n" for file in silent)
+        lines = (f"{_digest(file.text)}  {file.path}\n" for file in unmarked)
         text = f"# {HEADER}: files that do not say so themselves\n{''.join(lines)}"
-        # Who knows all of a file but a short password could guess that by its digest.
-        digests = Artefact(DIGESTS, text, private=any(file.private for file in silent))
+        # A digest lets somebody who knows all of a file but a short password guess that.
+        digests = Artefact(DIGESTS, text, private=any(file.private for file in unmarked))
         return (*self.artefacts, digests)
 
     def _state(self, file: Artefact) -> Status:
@@ -128,38 +127,37 @@ class Tree:
         return Status.UNCHANGED if text == file.text else Status.CHANGED
 
     def _foreign(self) -> list[str]:
-        """Files in the way that somebody else wrote, or changed where they do not say that they are
-        ours."""
+        """The files to replace that have neither our mark nor the content that we last listed."""
         listed = self._listed()
         return [
             file.path
             for file in self._files
             if (text := self._text(file.path))
             and text != file.text
-            and not _says_ours(file.path, text)
+            and not _has_mark(file.path, text)
             and listed.get(file.path) != _digest(text)
         ]
 
     def _listed(self) -> dict[str, str]:
-        """The digests, by path, of the files there that do not say whose they are."""
+        """The digests of files without our mark by path, as the list in the folder has them."""
         lines = (self._text(DIGESTS) or "").split("\n")
         pairs = (line.partition("  ") for line in lines)
         return {path: digest for digest, _, path in pairs if path}
 
     def _left_over(self) -> list[str]:
-        """Files of ours that this profile no longer has, without those that it reads."""
+        """Our files that are no longer rendered, except inputs of the profile."""
         paths = {file.path for file in self._files}
         candidates = [DIGESTS, *(folder + path for folder in ("", FILES) for path in OPTIONAL)]
         if any(path.startswith(HOSTS) for path in paths):
-            of_hosts = sorted(self.directory.glob(f"{HOSTS}**/*.conf"))
-            candidates += [str(file.relative_to(self.directory)) for file in of_hosts]
-        marked = (path for path in candidates if _says_ours(path, self._text(path) or ""))
-        gone = (path for path in (*marked, *self._kept()) if path not in paths)
-        return [path for path in gone if resolved(self.directory / path) not in self._read]
+            host_files = sorted(self.directory.glob(f"{HOSTS}**/*.conf"))
+            candidates += [str(file.relative_to(self.directory)) for file in host_files]
+        marked = (path for path in candidates if _has_mark(path, self._text(path) or ""))
+        left = (path for path in (*marked, *self._unchanged_listed()) if path not in paths)
+        return [path for path in left if resolved(self.directory / path) not in self._input_paths]
 
-    def _kept(self) -> Iterator[str]:
-        """The listed files that are as they were rendered.  A list may come from elsewhere: none of
-        them is outside of the folder."""
+    def _unchanged_listed(self) -> Iterator[str]:
+        """The listed files that are unchanged.  Somebody else may have written the list, so files
+        outside of the folder are ignored."""
         for path, digest in self._listed().items():
             is_inside = resolved(self.directory / path).is_relative_to(resolved(self.directory))
             text = self._text(path) if is_inside else None
@@ -167,7 +165,7 @@ class Tree:
                 yield path
 
     def _text(self, path: str) -> str | None:
-        """The text of a file there to its last byte, None when it is not there."""
+        """The text of a file in the folder, None if there is none; invalid UTF-8 is kept."""
         file = self.directory / path
         try:
             return content(file).decode("utf-8", "surrogateescape")
@@ -178,14 +176,14 @@ class Tree:
 
 
 def stale(states: Mapping[str, Status]) -> tuple[str, ...]:
-    """The paths whose files are missing, differ or should be gone."""
+    """The paths whose files are missing, differ or have to be removed."""
     return tuple(path for path, state in states.items() if state is not Status.UNCHANGED)
 
 
 def unified(path: str, old: str | None, new: str | None) -> Iterator[str]:
     """The lines of a unified diff of one file, each with its line end, and without passwords and
-    keys.  None stands for a file that does not exist.  Of more lines than anybody writes it says
-    only how many there are."""
+    keys.  None stands for a file that does not exist.  Texts of too many lines are not compared:
+    only their numbers of lines are given."""
     before, after = (
         "/dev/null" if old is None else f"a/{path}",
         "/dev/null" if new is None else f"b/{path}",
@@ -197,19 +195,20 @@ def unified(path: str, old: str | None, new: str | None) -> Iterator[str]:
         return
     olds, news = (_marked(text or "") for text in (old, new))
     for marked in difflib.unified_diff(olds, news, before, after):
-        line, _, _ = marked.partition(_MARK)
+        line, _, _ = marked.partition(_SEPARATOR)
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
 def _marked(text: str) -> list[str]:
-    """Lines without secrets; those that differ in nothing else differ by what is behind a mark."""
+    """Lines without secrets; a line with a secret is followed by a separator and the original, so
+    that lines differ even if only their secrets do."""
     return [
-        shown if shown == line else f"{shown}{_MARK}{line}"
+        shown if shown == line else f"{shown}{_SEPARATOR}{line}"
         for line, shown in zip(_LINE.findall(text), _LINE.findall(hidden(text)), strict=True)
     ]
 
 
-def _says_ours(path: str, text: str) -> bool:
+def _has_mark(path: str, text: str) -> bool:
     mark = mark_of(path)
     return mark is not None and mark in text
 

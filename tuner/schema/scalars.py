@@ -1,5 +1,5 @@
-"""The plain values of a profile: texts and numbers of a certain shape, and POSIX extended regular
-expressions, as the C library of rsyslogd reads them."""
+"""The scalar types of a profile: strings and numbers with constraints, and POSIX extended regular
+expressions, which the C library checks as it does in rsyslogd."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,99}$")]
 
 
 def as_name(text: str) -> str:
-    """A text as far as a `Name` may be spelled so; what is left may begin with a digit, or be
-    empty."""
+    """A text in lower case, with `-` for what a `Name` must not contain; unlike a `Name`, it may be
+    empty or begin with a digit."""
     return re.sub(r"[^a-z0-9_-]+", "-", text.lower()).strip("-_")
 
 
@@ -41,7 +41,7 @@ def is_loopback(host: str) -> bool:
 
 
 AbsolutePath = Annotated[str, Field(pattern=r'^/[^\x00-\x1f\x7f`"\\]+$', max_length=4096)]
-# rsyslogd removes a slash at the end of a folder, and takes it for an error.
+# rsyslogd reports a slash at the end of a folder as an error, and removes it.
 FOLDER = AfterValidator(lambda path: path.rstrip("/") or "/")
 # rsyslog reads some parameters as one word, and refuses white space in them (eCmdHdlrGetWord,
 # grammar/rainerscript.c).
@@ -49,7 +49,7 @@ WordPath = Annotated[str, Field(pattern=r'^/[^\x00-\x20\x7f`"\\]+$', max_length=
 
 
 def _printable(value: str) -> str:
-    """Rendered files name it in a comment."""
+    """Refuse characters that cannot be printed: rendered files have the path in a comment."""
     if not value.isprintable():
         raise ValueError("it has characters that no terminal shows")
     return value
@@ -63,7 +63,8 @@ ProfilePath = Annotated[
 
 
 def _url(value: str) -> str:
-    """urlsplit raises ValueError for brackets around what is no address, and for no such port."""
+    """Refuse port 0; for other bad ports, and brackets without an address, urlsplit raises
+    ValueError."""
     if urlsplit(value).port == 0:
         raise ValueError("there is no port 0")
     return value
@@ -76,18 +77,18 @@ Server = Annotated[
 ]
 
 
-def _minus_one(value: object) -> object:
-    """YAML reads a bare -1 as a number; Elasticsearch means the word."""
+def _number_as_text(value: object) -> object:
+    """The text of a number: YAML reads -1 without quotes as one, and Elasticsearch takes a text."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 Duration = Annotated[
     str,
     Field(pattern=r"^(-1|[0-9]{1,15}(\.[0-9]{1,15})?(nanos|micros|ms|s|m|h|d))$"),
-    BeforeValidator(_minus_one),
+    BeforeValidator(_number_as_text),
 ]
 ByteSize = Annotated[
-    str, Field(pattern=r"^[0-9]{1,15}(b|kb|mb|gb|tb)$"), BeforeValidator(_minus_one)
+    str, Field(pattern=r"^[0-9]{1,15}(b|kb|mb|gb|tb)$"), BeforeValidator(_number_as_text)
 ]
 Percentage = Annotated[str, Field(pattern=r"^[0-9]{1,2}(\.[0-9]{1,15})?%$")]
 Heap = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,14}[mg]$")]
@@ -118,15 +119,15 @@ FACILITIES = (
     "ftp", "ntp", "audit", "alert", "clock", "local0", "local1", "local2", "local3", "local4",
     "local5", "local6", "local7",
 )  # fmt: skip
-"""The names of syslog's facilities, each at the place of its code (RFC 5424)."""
+"""The names of syslog's facilities, each at the index of its numerical code (RFC 5424)."""
 SEVERITIES: tuple[str, ...] = get_args(SeverityName)
-"""Those of its severities."""
+"""The names of syslog's severities, each at the index of its numerical code."""
 OLD_SEVERITIES = {"error": "err", "warn": "warning", "panic": "emerg"}
-"""What older configurations call some of them."""
+"""The current names of severities by their deprecated ones."""
 
 
 def priority_name(priority: int) -> str:
-    """The facility and severity of the priority in a head, such as auth.info of 38."""
+    """The facility and severity of a message's PRI, such as auth.info for 38."""
     return f"{FACILITIES[priority // 8]}.{SEVERITIES[priority % 8]}"
 
 
@@ -142,9 +143,9 @@ def _libc() -> ctypes.CDLL:
 
 
 def posix_regex(expression: str) -> str:
-    """The expression as it is; raises ValueError with regcomp's message if it is not one.
+    """Return a valid expression unchanged; raises ValueError with regcomp's message for others.
 
-    `rsyslogd -N1` refuses such an expression in imfile as in a filter; seen on 8.2302.
+    `rsyslogd -N1` also refuses those, in imfile as in a filter; seen on 8.2302.
     """
     compiled = ctypes.create_string_buffer(_REGEX_T_BYTES)
     code = _libc().regcomp(compiled, expression.encode("utf-8"), _REG_EXTENDED)

@@ -1,9 +1,9 @@
-"""What all sections of a profile have in common: frozen, no unknown keys, built when first used;
-and what is said of a parameter beside its type.
+"""The base classes of a profile's sections, which are frozen, refuse unknown keys and are built
+when first used; and the metadata of a parameter beside its type.
 
-Modules of sections do without `from __future__ import annotations`: pydantic would compile every
-annotation again, 7 ms of every command that reads a profile.  A section that is a default is
-constructed: to call its class would build it by itself too, beside the section that it stands in.
+Modules that define sections do without `from __future__ import annotations`: pydantic would compile
+every annotation again, which takes 7 ms of every command that reads a profile.  A default that is a
+section is made by `model_construct`: calling its class would build it even where no profile has it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from pydantic_core import CoreSchema, core_schema
 
 
 class BuiltWhenUsed(BaseModel):
-    """A section that stands in another is built when a profile first has one: with all of them
-    built, a render of profiles/default.yaml took 4 % more instructions."""
+    """A model whose validator is built when a profile first has that section, even in another one:
+    with all of them built, a render of profiles/default.yaml took 4 % more instructions."""
 
     model_config = ConfigDict(defer_build=True)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        is_built_itself = handler.field_name is None
-        if is_built_itself:
+        is_outermost = handler.field_name is None
+        if is_outermost:
             return handler(source)
-        # As pydantic names the section itself, so that JSON Schema has one definition of it.
+        # The name that pydantic gives the section, so that JSON Schema has one definition of it.
         ref = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"
         return core_schema.no_info_plain_validator_function(cls._validated, ref=ref)
 
@@ -41,31 +41,31 @@ class BuiltWhenUsed(BaseModel):
         if schema["type"] == "function-plain":
             whole = cls.whole()
             whole.model_rebuild()
-            # By the name of the section that stands there, whichever has all of its keys.
+            # Under the name of this section, also if `whole` is another class.
             named: Any = {**whole.__pydantic_core_schema__, "ref": schema["ref"]}
             schema = core_schema.definitions_schema(named, [])
         return handler(schema)
 
     @classmethod
     def whole(cls) -> type[Self]:
-        """The section with every key that it takes: itself, but for one that is built without its
-        rare keys while no profile has one of them."""
+        """The class that has every key of the section: this one, unless it leaves rare keys out
+        because they take long to build."""
         return cls
 
     @classmethod
     def _validated(cls, value: object) -> Self:
-        """`value` as load reads it, which spells keys by their aliases alone."""
+        """Validate `value` as a profile is loaded: keys are known only by their aliases."""
         return cls.model_validate(value, by_alias=True, by_name=False)
 
 
 class Section(BuiltWhenUsed):
-    """A section whose keys are spelled as its fields, or as Elasticsearch spells them."""
+    """A section whose keys have the names of its fields, or Elasticsearch's names as aliases."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True)
 
 
-# What rsyslog writes before the dot of a parameter.
-_BEFORE_DOTS = (
+# The prefixes in the dotted names of rsyslog's parameters.
+_PREFIXES = (
     "action", "action.errorfile", "action.ratelimit", "batch", "compatibility.configformat",
     "compatibility.defaults", "compress", "compression", "compression.stream", "compression.zstd",
     "conn", "embeddedIpv4", "endmsg", "framing.delimiter", "framingFix.cisco", "internalmsg",
@@ -75,19 +75,19 @@ _BEFORE_DOTS = (
     "rotation", "senders", "shutdown.queue", "starvationProtection", "startmsg", "streamDriver",
     "sysSock", "systemd", "tls", "udp",
 )  # fmt: skip
-_BY_ATTRIBUTE = {
-    re.sub("([A-Z])", r"_\1", start).lower().replace(".", "_"): start for start in _BEFORE_DOTS
+_PREFIX_BY_ATTRIBUTE = {
+    re.sub("([A-Z])", r"_\1", prefix).lower().replace(".", "_"): prefix for prefix in _PREFIXES
 }
 _CAPITALS = frozenset({"cr", "dns", "fqdn", "lf", "pid", "san", "sni", "tx", "tz"})
 
 
 def spelled_by_rsyslog(attribute: str) -> str:
-    """The key of an attribute: `keepAlive.time` for keep_alive_time.  Others are their aliases."""
+    """The key of an attribute, `keepAlive.time` for keep_alive_time; exceptions have an alias."""
     words = attribute.split("_")
     for end in range(len(words) - 1, 0, -1):
-        start = _BY_ATTRIBUTE.get("_".join(words[:end]))
-        if start is not None:
-            return f"{start}.{spelled_by_rsyslog('_'.join(words[end:]))}"
+        prefix = _PREFIX_BY_ATTRIBUTE.get("_".join(words[:end]))
+        if prefix is not None:
+            return f"{prefix}.{spelled_by_rsyslog('_'.join(words[end:]))}"
     first, *others = words
     return first + "".join(word.upper() if word in _CAPITALS else word.title() for word in others)
 
@@ -100,10 +100,10 @@ class RsyslogSection(BuiltWhenUsed):
 
 @dataclass(frozen=True)
 class OneOf:
-    """Marks a union of sections whose `key` says the kind.
+    """Marks a union of sections that differ in the value of `key`.
 
-    It accepts, refuses and describes what pydantic's own `Field(discriminator=key)` does, which
-    would look into every kind.
+    It has the effect of pydantic's own `Field(discriminator=key)`, which would build every section
+    of the union.
     """
 
     key: str
@@ -119,8 +119,8 @@ class OneOf:
 
 
 def kind_of(section: type[BaseModel], key: str = "type") -> str | None:
-    """The one value that a key of a section can have, by which kinds of sections are told apart;
-    None where it can have others."""
+    """The only value that a key of a section can have, which tells its kind; None if it can have
+    several."""
     info = section.model_fields.get(key)
     values = get_args(info.annotation) if info and get_origin(info.annotation) is Literal else ()
     return str(values[0]) if len(values) == 1 else None
@@ -128,25 +128,25 @@ def kind_of(section: type[BaseModel], key: str = "type") -> str | None:
 
 @dataclass(frozen=True)
 class Since:
-    """The release that brought a parameter: 2504 stands for 8.2504."""
+    """The release that introduced a parameter: 2504 stands for 8.2504."""
 
     release: int
 
 
 @dataclass(frozen=True)
 class OfModule:
-    """A parameter of the module: all inputs of a kind share one value of it."""
+    """Marks a parameter of the module, whose value all its inputs or actions share."""
 
 
 @dataclass(frozen=True)
 class OfProfile:
-    """A key of the profile's own, which becomes no parameter of that name."""
+    """Marks a key that only profiles have: rsyslog has no parameter of that name."""
 
 
 @dataclass(frozen=True)
 class Doc:
-    """What a parameter does, in one or two sentences; `default` where it depends on release or
-    place and is not in the model; `traps` are sentences, or findings such as F1 by number."""
+    """What a parameter does, in one or two sentences; `default` if that depends on release or place
+    and is not in the model; `traps` are sentences, or findings such as F1 by number."""
 
     does: str
     default: str = ""
@@ -162,8 +162,8 @@ def parameter(
     of_module: bool = False,
     alias: str | None = None,
 ) -> Any:
-    """A field of a section: `value` where a profile does not set it, `...` where it must, and what
-    `Doc`, `Since` and `OfModule` say of it."""
+    """A field of a section: `value` is its default, or `...` if a profile must set it; for the
+    others see `Doc`, `Since` and `OfModule`."""
     info: Any = Field(value, alias=alias) if alias else Field(value)
     if does:
         info.metadata.append(Doc(does, default, traps))
@@ -175,11 +175,11 @@ def parameter(
 
 
 def too_new(
-    section: BaseModel, rsyslog: int, apart: type[BaseModel] | tuple[()] = ()
+    section: BaseModel, rsyslog: int, omitted: type[BaseModel] | tuple[()] = ()
 ) -> Iterator[tuple[tuple[str, ...], int]]:
-    """The parameters that a section sets and a release of rsyslog does not know, by rsyslog's tags:
-    their paths below the section, and the release that brought each.  Sections within it of the
-    type `apart` are left out."""
+    """The parameters that a section sets but the release `rsyslog` does not have: the path of each
+    below the section, and the release that introduced it.  Subsections of the type `omitted` are
+    left out."""
     for name, info in type(section).model_fields.items():
         value = getattr(section, name) if name in section.model_fields_set else None
         if value is None:
@@ -187,12 +187,12 @@ def too_new(
         key = info.alias or name
         if since(info) > rsyslog:
             yield (key,), since(info)
-        elif isinstance(value, BaseModel) and not isinstance(value, apart):
-            yield from (((key, *path), number) for path, number in too_new(value, rsyslog, apart))
+        elif isinstance(value, BaseModel) and not isinstance(value, omitted):
+            yield from (((key, *path), number) for path, number in too_new(value, rsyslog, omitted))
 
 
 def doc(section: type[BaseModel], attribute: str) -> Doc | None:
-    """The documentation of a section's field, which a section inherits with the field."""
+    """The documentation of a section's field, which may be that of a base class."""
     for owner in section.__mro__:
         if issubclass(owner, BaseModel) and attribute in owner.model_fields:
             marks = owner.model_fields[attribute].metadata
@@ -208,7 +208,7 @@ def since(info: FieldInfo) -> int:
 
 
 def of_module(section: type[BaseModel]) -> dict[str, str]:
-    """The parameters that belong to the module: key as profiles spell it to attribute."""
+    """The attributes of the parameters that belong to the module, by their keys in profiles."""
     return {
         info.alias or name: name
         for name, info in section.model_fields.items()
@@ -216,9 +216,9 @@ def of_module(section: type[BaseModel]) -> dict[str, str]:
     }
 
 
-def elsewhere(section: type[BaseModel]) -> set[str]:
-    """The fields that are no parameters of the section's own object: those of the module, of every
-    action, and of the profile, to which the kind of the section belongs."""
+def foreign_fields(section: type[BaseModel]) -> set[str]:
+    """The fields that are not parameters of the section's own object: those of the module, of every
+    action, and of the profile alone, such as the type of the section."""
     return {
         name
         for name, info in section.model_fields.items()

@@ -1,4 +1,4 @@
-"""Durations as Elasticsearch writes them, sizes as it, rsyslog and disks do, counts and shares."""
+"""Reads durations and sizes as Elasticsearch, rsyslog and disk vendors write them, and numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COUNTS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
 def seconds(text: str | None) -> float | None:
-    """A duration such as `5s` in seconds; None when it is unset or -1 (never)."""
+    """A duration such as `5s` in seconds; None if it is unset or -1 (never)."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(nanos|micros|ms|s|m|h|d)", text or "")
     return float(match.group(1)) * _UNITS_S[match.group(2)] if match else None
 
@@ -64,5 +64,5 @@ def share(text: str) -> float | None:
 
 
 def cores_text(count: float) -> str:
-    """So many cores in words; a container can have a part of one."""
+    """A number of cores in words; a container can have a fraction of one."""
     return "1 core" if count == 1 else f"{count:g} cores"

@@ -1,4 +1,4 @@
-"""What the commands about hosts, labs and clusters take, and what they say of themselves."""
+"""Arguments and help of the commands for hosts, labs and clusters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tuner.engines.versions import DEFAULT
 
 
 class FailOn(Enum):
-    """From which effect on a finding makes the command exit with 2."""
+    """The least grave effect of a finding that makes the command exit with 2."""
 
     LOST = "lost"
     LATE = "late"
@@ -32,8 +32,8 @@ class DiagnoseArguments(Reporting):
     """Diagnose a production rsyslogd from the counters that impstats writes: what is lost or late,
     why, and what to change.
 
-    It reads every format, with syslog heads or not, of files in any order, or of an index.  It
-    changes nothing and needs no rsyslogd.  Exit code 0: nothing found; 2: findings; 1: no counters
+    Reads every format, with or without syslog headers, from files in any order or from an index.
+    Changes nothing and needs no rsyslogd.  Exit code 0: nothing found; 2: findings; 1: no counters
     there.
     """
 
@@ -67,7 +67,7 @@ class DiagnoseArguments(Reporting):
 
 
 class NamingHosts(Reporting):
-    """Which hosts a command is about."""
+    """The hosts that a command is for."""
 
     host: list[str] | None = optional(metavar="HOST")
     """A host of the inventory, by its name; without an inventory its address: ssh://USER@HOST:PORT,
@@ -76,7 +76,7 @@ class NamingHosts(Reporting):
 
 
 class OnHosts(Rendering, NamingHosts):
-    """What is rendered for which hosts, and the engine behind them."""
+    """What is rendered for which hosts, and the engine that they send to."""
 
     elasticsearch: str | None = optional(metavar="URL")
     """The engine as this machine reaches it; by default the first of the profile's servers."""
@@ -85,7 +85,7 @@ class OnHosts(Rendering, NamingHosts):
 
 
 class Changing(NamingHosts):
-    """How hosts are changed."""
+    """How a command changes hosts."""
 
     yes: bool = flag("--yes", "-y")
     """Do not ask."""
@@ -141,12 +141,12 @@ class VerifyArguments(OnHosts, home="apply"):
 
 
 class RecoverArguments(Changing, home="apply"):
-    """Restore what an apply left that did not end: files, service, timers, the engine's objects.
+    """Undo an apply that did not finish: files, service, timers, the engine's objects.
 
     Undoes what this machine began, also what still waits for confirm; with --host or --inventory
     what anybody began on those hosts.  Done twice it changes nothing.  With --previous it undoes
-    the last apply that was finished, as an apply of what was there before: shown, asked about,
-    checked, confirmed and restored like that, and undone by another one.
+    the last finished apply by another one, of what was there before, which shows, asks, checks and
+    restores like any apply and can be undone too.
     """
 
     previous: bool = flag("--previous")
@@ -228,7 +228,7 @@ class ClusterArguments(Arguments):
         """
 
         inventory: Path | None = optional(metavar="FILE")
-        """hosts.yaml, or an inventory of Ansible's."""
+        """hosts.yaml, or an Ansible inventory."""
         listen: str | None = optional(metavar="ADDRESS")
         """The address of this machine that all hosts reach; by default the one that they see when
         we log in."""
@@ -260,7 +260,7 @@ class ClusterArguments(Arguments):
         role: str = typer.Option("")
 
 
-# How --fetch names an engine.
+# An engine as --fetch names it.
 EXAMPLE = f"{DEFAULT.release.engine.value}-{'.'.join(map(str, DEFAULT.release.engine_version))}"
 
 

@@ -1,5 +1,4 @@
-"""What the commands that measure or plan with what was measured take, and what they say of
-themselves."""
+"""Arguments and help of the commands that measure, and of `plan`, which uses measurements."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ _ENGINE = typer.Option(
 
 
 class InLabs(Reporting):
-    """Where it is measured, beside the kind of engine."""
+    """Where a command measures; each command has an option `engine` of its own."""
 
     elasticsearch: str | None = optional(metavar="URL")
     """Use an existing Elasticsearch or OpenSearch. Only indices and templates named rsyslog-tune-*
@@ -60,8 +59,8 @@ class SearchArguments(InLabs):
     The report begins with what is given up."""
     objective: Objective | None = optional()
     """What to make better: events per second; CPU per event of rsyslogd and the engine; disk per
-    event after merges; peak memory of rsyslogd; the seconds until what waited for an engine that
-    hung is indexed, or until events are searchable. By default what the profile says, else eps."""
+    event after merges; peak memory of rsyslogd; the time to index the backlog after the engine
+    hung; or the time until events are searchable. By default what the profile says, else eps."""
     at_least: list[str] | None = optional(metavar="FIGURE=CHANGE")
     """Claim a gain only where another figure (eps, cpu, disk or memory) changes by this or better
     too, such as disk=-20% or eps=-5%; can be repeated."""
@@ -103,7 +102,7 @@ class SearchArguments(InLabs):
 
 
 class Exporting(InLabs):
-    """What is rendered for a measurement by whose templates, and the files that it leaves."""
+    """The engine and templates of a measurement, and the files for its results."""
 
     engine: EngineChoice = _ENGINE
     templates: Path | None = TEMPLATES
@@ -219,17 +218,18 @@ class ReportArguments(Reporting, home="search"):
 
 
 def _number(
-    read: Callable[[str], float | None], instead: str, most: float = float("inf")
+    parse: Callable[[str], float | None], hint: str, most: float = float("inf")
 ) -> Callable[[str], float]:
-    """How the text of an option is read: as a number above 0 and below `most`."""
+    """A parser for the text of an option, a number above 0 and below `most`; `hint` is what its
+    error message tells the user to write instead."""
 
-    def value(text: str) -> float:
-        number = read(text.strip())
+    def parsed(text: str) -> float:
+        number = parse(text.strip())
         if number is not None and 0 < number < most:
             return number
-        raise typer.BadParameter(f"{text}: write {instead}")
+        raise typer.BadParameter(f"{text}: write {hint}")
 
-    return value
+    return parsed
 
 
 _seconds = _number(units.seconds, "a time such as 15m, 12h or 30d")

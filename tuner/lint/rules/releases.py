@@ -209,7 +209,7 @@ def _unknown_parameters(
     path: KeyPath, section: BaseModel, owner: str, release: Release
 ) -> Iterator[Complaint]:
     """What `release.rsyslog` does not know yet, by rsyslog's tags; an older rsyslogd refuses it."""
-    for (*within, key), since in too_new(section, release.rsyslog_number, apart=Queue):
+    for (*within, key), since in too_new(section, release.rsyslog_number, omitted=Queue):
         yield Complaint(
             (*path, *within, key),
             f"{' of '.join((*reversed(within), owner))} has {key} since rsyslog 8.{since}, and "
