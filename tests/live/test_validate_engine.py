@@ -64,9 +64,11 @@ def layers(done: Done) -> dict[str, JSON]:
 
 
 def problems(done: Done) -> list[tuple[str, str, str]]:
-    """Code, the key at the place that is told, and what is told."""
+    """Code, the key at the place that is told, and what is told, of the engine's own problems."""
     return [
-        (one["code"], str(one["line"]), one["message"]) for one in json.loads(done.out)["problems"]
+        (one["code"], str(one["line"]), one["message"])
+        for one in json.loads(done.out)["problems"]
+        if one["code"].startswith("RT5")
     ]
 
 

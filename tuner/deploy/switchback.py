@@ -25,6 +25,8 @@ from tuner.measure.switchback import (
 
 _HALF_FULL = 0.5
 _MOST_BREACHES = 2
+# What a switch takes beside its block: SSH, the check of the configuration, the restart.
+_SWITCH_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,13 @@ class Design:
 
     @property
     def total_s(self) -> float:
-        """Seconds without those of the switches."""
-        return (self.alone + 2 * self.pairs) * self.block_s
+        """About how many seconds it takes."""
+        return self.alone * self.block_s + self.pairs * self.pair_s
+
+    @property
+    def pair_s(self) -> float:
+        """About how many seconds a pair takes, with its two switches."""
+        return 2 * (self.block_s + _SWITCH_S)
 
     @property
     def restarts(self) -> int:
@@ -65,7 +72,7 @@ class Design:
 
 def pairs_within(for_s: float, design: Design, most_restarts: int | None = None) -> int:
     """How many pairs fit a time, and a number of restarts on each host."""
-    fit = int((for_s - design.alone * design.block_s) // (2 * design.block_s))
+    fit = int((for_s - design.alone * design.block_s) // design.pair_s)
     return max(0, fit if most_restarts is None else min(fit, most_restarts // 2))
 
 

@@ -20,7 +20,7 @@ def plan_lines(design: Design, hosts: tuple[str, ...]) -> Iterator[str]:
     names = ", ".join(hosts)
     yield (
         f"{counted(design.alone, 'block')} of A alone, then {counted(design.pairs, 'pair')} of A "
-        f"and B, each block {seconds(design.block_s)}: {seconds(design.total_s)} in all on {names}"
+        f"and B, each block {seconds(design.block_s)}: {_hours(design.total_s)} in all on {names}"
     )
     yield (
         f"{counted(design.restarts, 'restart')} of rsyslogd on each host; the first "
@@ -37,6 +37,11 @@ def plan_lines(design: Design, hosts: tuple[str, ...]) -> Iterator[str]:
     )
     if design.pairs < FEWEST_PAIRS:
         yield f"fewer than {FEWEST_PAIRS} pairs can show nothing: give it more time (--for)"
+
+
+def _hours(for_s: float) -> str:
+    hours, minutes = divmod(round(for_s / 60), 60)
+    return f"{hours} h {minutes:02} min" if hours else seconds(for_s)
 
 
 def noise_line(record: Switchback) -> str:

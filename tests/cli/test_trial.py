@@ -1,0 +1,130 @@
+"""`trial` before it reaches a host: the plan, hours without restarts, and what it refuses."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.profile.examples import SMALL
+from tuner.cli.commands import app
+from tuner.cli.trial import quiet_hours
+from tuner.deploy.block import BlockFigures, Side
+from tuner.deploy.host_profile import PlannedProfile
+from tuner.deploy.switchback import Block, Breach, Design, Guard, Switchback
+from tuner.deploy.trial_file import TrialFile, read_trial
+from tuner.errors import BadUsage
+from tuner.report.trial import plan_lines, trial_blocks, trial_json
+
+RUN = CliRunner()
+FIGURES = BlockFigures(540, 2_700_000, 32.4, 200 * 2**20, 0.1, 0, 0, 0, 0.0)
+
+
+def at(hour: int, minute: int = 0) -> float:
+    return datetime(2026, 11, 30, hour, minute).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("texts", "now", "wait_s"),
+    [
+        (["08:00-09:00"], at(7), 0),
+        (["08:00-09:00"], at(7, 50), 4200),
+        (["08:00-09:00"], at(8, 30), 1800),
+        (["08:00-09:00"], at(9), 0),
+        (["22:00-06:00"], at(23), 7 * 3600),
+        (["22:00-06:00"], at(5), 3600),
+        (["08:00-09:00", "9:10-10:00"], at(8, 30), 5400),
+    ],
+)
+def test_no_pair_reaches_into_quiet_hours(texts: list[str], now: float, wait_s: float) -> None:
+    assert quiet_hours(texts).wait_s(now, 1200) == wait_s
+
+
+def test_hours_that_are_none_and_a_day_without_time_are_refused() -> None:
+    for text in ("8-9", "24:00-01:00", "08:61-09:00", ""):
+        with pytest.raises(BadUsage, match="use 08:00-09:00"):
+            quiet_hours([text])
+    with pytest.raises(BadUsage, match="leaves no time"):
+        quiet_hours(["00:00-12:00", "12:00-00:00"]).wait_s(at(3), 1200)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ([], 64, "name the profile to try"),
+        (["p.yaml"], 64, "name hosts"),
+        (["p.yaml", "--host", "local://", "--for", "1h"], 64, "no time for a pair"),
+        (["p.yaml", "--host", "local://", "--burn-in", "9m"], 64, "more than half"),
+        (["p.yaml", "--host", "local://", "--not-at", "x"], 64, "use 08:00-09:00"),
+        (["p.yaml", "--host", "local://"], 5, "this profile is rendered"),
+        (["--resume", "."], 64, "has no trial.json"),
+        (["--stop", "."], 64, "has no trial.json"),
+        (["p.yaml", "--resume", "."], 64, "remove the profile"),
+    ],
+)
+def test_wrong_usage_says_what_to_do(
+    words: list[str], code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "p.yaml").write_text(SMALL, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    done = RUN.invoke(app, ["trial", *words])
+    error = done.exception
+    assert getattr(error, "exit_code", done.exit_code) == code
+    assert said in f"{done.stderr}{error}"
+    assert not list(tmp_path.glob("rsyslog-tune-runs/*"))
+
+
+def record(pairs: int, cost: float = 0.8) -> Switchback:
+    design = Design(pairs=pairs, seed=1)
+    b = BlockFigures(540, 2_700_000, 32.4 * cost, 200 * 2**20, 0.1, 0, 0, 0, 0.0)
+    alone = [Block("c1", None, Side.A, 600.0 * n, FIGURES) for n in range(4)]
+    both = [
+        Block("c1", pair, side, 2400.0 + 1200 * pair, figures)
+        for pair in range(pairs)
+        for side, figures in ((Side.A, FIGURES), (Side.B, b))
+    ]
+    return Switchback(design, ("c1",), (*alone, *both), begun=pairs)
+
+
+def text_of(known: Switchback) -> str:
+    return "\n".join(str(block) for block in trial_blocks(known))
+
+
+def test_a_record_is_kept_whole_and_one_of_another_version_is_refused(tmp_path: Path) -> None:
+    breach = Breach("c1", 2, Guard.QUEUE, 0.7, 0.5)
+    known = Switchback(Design(pairs=8), ("c1",), record(3).blocks, (breach,), begun=3)
+    TrialFile(PlannedProfile("p.yaml", SMALL), (), "run", known).write(tmp_path)
+    assert read_trial(tmp_path).record == known
+    file = tmp_path / "trial.json"
+    file.write_text(file.read_text().replace('"schema": 1', '"schema": 0'))
+    with pytest.raises(BadUsage, match="of schema 0"):
+        read_trial(tmp_path)
+    file.write_text("{")
+    with pytest.raises(BadUsage, match="no record that this version reads"):
+        read_trial(tmp_path)
+
+
+def test_the_result_names_the_gain_the_evidence_and_what_it_cost() -> None:
+    text = text_of(record(8))
+    assert "less CPU per event shown: -20.0 % CPU per event" in text
+    assert "16 restarts on each of 1 host" in text
+    assert "counted by rsyslogd and not identified" in text
+    assert trial_json(record(8))["claim"] == "less CPU per event shown"
+    assert "too short to show anything: 3 whole pairs" in text_of(record(3))
+
+
+def test_a_failed_candidate_is_said_with_its_figure() -> None:
+    breaches = tuple(Breach("c1", pair, Guard.DISCARDED, 31.0, 0.0) for pair in (1, 4))
+    failed = Switchback(Design(pairs=8), ("c1",), record(3).blocks, breaches, begun=5)
+    text = text_of(failed)
+    assert "the candidate failed: c1, pair 5: events discarded: 31, A at its worst 0" in text
+
+
+def test_a_plan_says_how_long_how_many_restarts_and_when_it_shows_nothing() -> None:
+    lines = "\n".join(plan_lines(Design(pairs=4), ("c1", "c2")))
+    assert "4 pairs of A and B, each block 10 min" in lines
+    assert "8 restarts of rsyslogd on each host" in lines
+    assert "A again 11 min 00 s after B began" in lines
+    assert "fewer than 6 pairs can show nothing" in lines

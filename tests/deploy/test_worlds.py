@@ -1,0 +1,149 @@
+"""Trials in simulated days: what they may claim, that the time is kept, and that A is back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.deploy.world import BEGIN, SimulatedHost, Time, World, minutes_of, trial_in, worlds
+from tuner.deploy.block import BlockFigures, Side
+from tuner.deploy.production_trial import ProductionTrial
+from tuner.deploy.switchback import (
+    Claim,
+    Design,
+    Guard,
+    Switchback,
+    breach_of,
+    pairs_within,
+)
+
+WORLDS = worlds()
+# Claims that nearly every trial of a world makes are made by these, too; the shares of the others,
+# of which many trials are needed, are a benchmark's.
+SEEDS, CERTAIN = range(3), 0.9
+CALM = BlockFigures(600, 3_000_000, 36.0, 200 * 2**20, 0.1, 0, 0, 0, 0.0)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_trial_claims_what_its_world_allows(name: str) -> None:
+    world = WORLDS[name]
+    certain = [claim for claim, share in world.allowed.least.items() if share >= CERTAIN]
+    never = [claim for claim, share in world.allowed.most.items() if share < 0.001]
+    for seed in SEEDS:
+        record = trial_in(world, seed)
+        assert not certain or record.claim.name in certain, record.claim
+        assert record.claim.name not in never, record.claim
+        assert record.begun <= record.design.pairs
+
+
+def test_half_of_the_hosts_begin_with_each_side() -> None:
+    design, hosts = Design(pairs=20, seed=3), ["a", "b", "c", "d"]
+    orders = [design.order(pair, hosts) for pair in range(20)]
+    for order in orders:
+        first = [sides[0] for sides in order.values()]
+        assert first.count(Side.A) == first.count(Side.B) == 2
+        assert all(set(sides) == {Side.A, Side.B} for sides in order.values())
+    assert len({tuple(order.items()) for order in orders}) > 3
+    assert orders[7] == design.order(7, hosts), "the same after a resume"
+
+
+def test_the_pairs_fit_the_time_and_the_restarts() -> None:
+    design = Design(pairs=0, block_s=600)
+    assert pairs_within(8 * 3600, design) == 21
+    assert pairs_within(8 * 3600, design, most_restarts=13) == 6
+    assert pairs_within(3600, design) == 0
+    planned = replace(design, pairs=21)
+    assert planned.total_s <= 8 * 3600
+    assert planned.restarts == 42
+
+
+@pytest.mark.parametrize(
+    ("guard", "broken"),
+    [
+        (Guard.DISCARDED, {"discarded": 1}),
+        (Guard.FAILED, {"failed": 1}),
+        (Guard.REJECTED, {"rejected": 1}),
+        (Guard.AWAY, {"away_s": 1.0}),
+        (Guard.QUEUE, {"queue_share": 0.51}),
+        (Guard.MEMORY, {"memory_bytes": 2**31}),
+        (Guard.DROPPED, {"udp_drops": 1}),
+    ],
+)
+def test_each_guard_ends_a_block(guard: Guard, broken: dict[str, float]) -> None:
+    seen = replace(CALM, **broken)  # type: ignore[arg-type]
+    breach = breach_of("h", 0, seen, [CALM], 2**30)
+    assert breach is not None
+    assert breach.guard is guard
+    assert guard is Guard.MEMORY or breach_of("h", 0, seen, [CALM, seen], 2**30) is None
+    assert breach_of("h", 0, CALM, [CALM], 2**30) is None
+
+
+def short(world: World, **more: object) -> tuple[tuple[SimulatedHost, ...], Time, Switchback]:
+    time = Time()
+    hosts = tuple(
+        SimulatedHost(f"host{number}", world, time, *minutes_of(world, 1, number))
+        for number in range(world.hosts)
+    )
+    design = Design(pairs=6, block_s=600, poll_s=200, seed=5)
+    return hosts, time, Switchback(design, tuple(host.name for host in hosts))
+
+
+def test_a_trial_that_was_cut_short_goes_on_with_the_next_pair() -> None:
+    hosts, time, record = short(World(about=""))
+    notes: list[Switchback] = []
+
+    class Cut(Exception):
+        pass
+
+    def note(known: Switchback) -> None:
+        notes.append(known)
+        if known.begun == 3:
+            raise Cut
+
+    with pytest.raises(Cut):
+        ProductionTrial(hosts, time, note, lambda _: None).run(record)
+    assert all(host.side is Side.A for host in hosts)
+    whole = ProductionTrial(hosts, time, notes.append, lambda _: None).run(notes[-1])
+    assert whole.begun == 6
+    assert [block.pair for block in whole.blocks if block.side is Side.B] == list(range(6))
+    assert len(whole.differences) == 6
+
+
+def test_a_host_that_cannot_be_put_back_does_not_keep_the_others() -> None:
+    hosts, time, record = short(World(about="", hosts=2))
+
+    class Lost(Exception):
+        pass
+
+    class Gone(SimulatedHost):
+        def put_back(self) -> None:
+            if self.switches > 2:
+                raise Lost
+            super().put_back()
+
+    gone = Gone("host0", hosts[0].world, time, hosts[0].loads, hosts[0].costs)
+    with pytest.raises(Lost):
+        ProductionTrial((gone, hosts[1]), time, lambda _: None, lambda _: None).run(record)
+    assert hosts[1].side is Side.A
+
+
+def test_quiet_hours_are_waited_for() -> None:
+    hosts, time, record = short(World(about=""))
+    waits: Iterator[float] = iter([0.0, 3600.0, 0.0, 0.0, 0.0, 0.0])
+    begun = time.now()
+    ProductionTrial(
+        hosts, time, lambda _: None, lambda _: None, quiet=lambda _at, _for: next(waits)
+    ).run(record)
+    assert time.now() - begun > record.design.total_s - 60 + 3600 - 120
+
+
+def test_too_few_pairs_say_so_and_a_trial_without_events_claims_nothing() -> None:
+    silent = World(about="", per_second=1e-9)
+    hosts, time, record = short(silent)
+    done = ProductionTrial(hosts, time, lambda _: None, lambda _: None).run(record)
+    assert done.claim is Claim.TOO_SHORT
+    assert math.isnan(done.noise[1])
+    assert time.now() > BEGIN
