@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.delivery import Expectation
-from tuner.engine.installed import InstalledTemplate, installed_templates, stronger
+from tuner.engine.installed import InstalledTemplate, installed_templates, overriding_templates
 from tuner.engine.numbering import FIELD, MAPPING
 from tuner.engine.owned import create_index, put_template, remove
 from tuner.engines.given_template import copies_on
@@ -153,7 +153,7 @@ def _require_first(installed: Sequence[InstalledTemplate], index: str, priority:
     """Raise Refused where a new index of that name would get another template than ours of that
     priority: something else would be measured, and the index stay behind, as it would not say that
     it is ours."""
-    for template in stronger(installed, index, priority):
+    for template in overriding_templates(installed, index, priority):
         raise Refused(
             f"the index template {template.name} of the cluster has priority {template.priority} "
             f"and matches {index}: indices of measurements would get its mapping and settings. "
