@@ -128,7 +128,7 @@ def comparable_template(kept: KeptBase) -> GivenTemplate:
             "the profile stands on a configuration, and without base.template nothing says what "
             "the engine should have: save what GET _index_template/NAME answers, and name the file"
         )
-    if not given.says_patterns:
+    if not given.has_patterns:
         raise Refused(
             f"{given.file} has no index_patterns, and may be what several templates make together: "
             "save what GET _index_template/NAME answers, and name that as base.template"

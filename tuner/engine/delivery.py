@@ -94,10 +94,9 @@ def check_by_sink(
 
 
 def check_by_counters(sent: int, indexed: int, counted: int) -> DeliveryCheck:
-    """The delivery check of `sent` events whose documents carry no number, as in the ceiling tier:
-    `indexed` is the engine's index_total, `counted` its _count.
+    """The delivery check of `sent` documents that carry no number, as with the mapping `none`.
 
-    Where these differ, the worse one counts.  A loss and a duplicate that cancel out are not seen.
+    `indexed` is the engine's index_total, `counted` its _count.  Where these differ, the worse one counts.  A loss and a duplicate that cancel out are not seen.
     """
     return DeliveryCheck(
         lost=max(0, sent - min(indexed, counted)),

@@ -14,7 +14,7 @@ from tuner.engine.delivery import Expectation
 from tuner.engine.installed import InstalledTemplate, installed_templates, overriding_templates
 from tuner.engine.numbering import FIELD, MAPPING
 from tuner.engine.owned import create_index, put_template, remove
-from tuner.engines.given_template import copies_on
+from tuner.engines.given_template import for_nodes
 from tuner.errors import Refused, Unreachable
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
@@ -98,7 +98,7 @@ def install(lab: Lab, copy: LabCopy) -> None:
     for name in (prefix, *copy.indices, *matched):
         _require_first(installed, name, _ABOVE_PRODUCTION)
     _put(
-        lab, f"{prefix}own", [f"{prefix}*"], _ABOVE_PRODUCTION, {}, copies_on(copy.site.data_nodes)
+        lab, f"{prefix}own", [f"{prefix}*"], _ABOVE_PRODUCTION, {}, for_nodes(copy.site.data_nodes)
     )
     # The longer the name, the higher, as those that are rendered have it.
     templates = zip(patterns, copy.templates, strict=True)
