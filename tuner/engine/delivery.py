@@ -96,7 +96,8 @@ def check_by_sink(
 def check_by_counters(sent: int, indexed: int, counted: int) -> DeliveryCheck:
     """The delivery check of `sent` documents that carry no number, as with the mapping `none`.
 
-    `indexed` is the engine's index_total, `counted` its _count.  Where these differ, the worse one counts.  A loss and a duplicate that cancel out are not seen.
+    `indexed` is the engine's index_total, `counted` its _count; the worse of the two is taken.  A
+    loss and a duplicate that cancel out are not seen.
     """
     return DeliveryCheck(
         lost=max(0, sent - min(indexed, counted)),

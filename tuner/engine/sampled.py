@@ -104,14 +104,12 @@ class LearntDocuments:
         self, documents: Iterable[StoredDocument | None], run: str, senders: int
     ) -> Content:
         """Compare documents of a run with those that the same messages gave in the slow pass."""
-        verdicts = [self._differences(document, run, senders) for document in documents if document]
+        verdicts = [self._changed(document, run, senders) for document in documents if document]
         compared = [verdict for verdict in verdicts if verdict is not None]
         wrong = [f"event {number}: {fields}" for number, fields in compared if fields]
         return Content(len(compared), len(wrong), tuple(wrong[:_NAMED]))
 
-    def _differences(
-        self, document: StoredDocument, run: str, senders: int
-    ) -> tuple[int, str] | None:
+    def _changed(self, document: StoredDocument, run: str, senders: int) -> tuple[int, str] | None:
         """The number of a document's event, and the paths of the members that differ from the slow
         pass, "" for none; None if there is nothing to compare with."""
         digits = str(document.get(FIELD, ""))

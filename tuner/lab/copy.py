@@ -198,7 +198,7 @@ class _Fitting:
     def named(self, action: ScriptObject) -> ScriptObject:
         """An action with the name that a lab counts it by: what is left out changes the numbers of
         those that have none."""
-        name = self.text.changed.told_apart.get(action.origin, action.name)
+        name = self.text.changed.distinct_names.get(action.origin, action.name)
         return action if name == action.name else action.with_values({"name": name})
 
     def action(self, action: ScriptObject) -> Iterator[Statement]:

@@ -25,7 +25,7 @@ from tuner.script.configuration import (
     LocalFiles,
     configuration,
 )
-from tuner.script.in_place import Changes, edited, unheeded
+from tuner.script.in_place import Changes, edited, mismatch
 from tuner.script.neighbours import neighbours
 from tuner.script.objects import Base, base_of
 from tuner.script.quoting import unquotable_in
@@ -175,7 +175,7 @@ def _changed(
     files = edited(written, changes)
     reread = configuration(first, _Overlay(files, store), root=root) if files else read
     changed = base_of(reread) if files else written
-    reasons = [unheeded(written, changed, changes)]
+    reasons = [mismatch(written, changed, changes)]
     reasons += [str(gap) for gap in reread.refused if len(reread.refused) > len(read.refused)]
     if any(reasons):
         raise LookupError("; ".join(filter(None, reasons)))
