@@ -35,7 +35,7 @@ class Bulk:
     documents: int
 
 
-def kept(client: EngineClient) -> bytes:
+def kept_bulks(client: EngineClient) -> bytes:
     """The bulk lines that our sink has kept; none unless it was started to keep some."""
     with client.new_session() as session:
         response = session.get(f"{client.url}/_sink/kept", timeout=_TIMEOUT_S)
