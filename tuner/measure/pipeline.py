@@ -14,7 +14,7 @@ from tuner.engine.delivery import Expectation
 from tuner.engine.installed import InstalledTemplate, installed_templates, overriding_templates
 from tuner.engine.numbering import FIELD, MAPPING
 from tuner.engine.owned import create_index, put_template, remove
-from tuner.engines.given_template import for_nodes
+from tuner.engines.user_template import for_nodes
 from tuner.errors import Refused, Unreachable
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec

@@ -38,7 +38,7 @@ _ENGINE = "omelasticsearch"
 # If no input of a configuration can be flooded, a lab adds the first of these that is not loaded.
 _STAND_INS = ("imtcp", "imptcp")
 _STAND_IN_PORT = 10514
-TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields", "mmleefparse"})
+LINE_PARSERS = frozenset({"mmjsonparse", "mmnormalize", "mmfields", "mmleefparse"})
 """Modules that parse the fields of a whole line."""
 _SERVER = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
 _LONGEST, _SIZE = "maxMessageSize", re.compile(r"[1-9][0-9]*[kmg]?")
@@ -237,7 +237,7 @@ class _ViewBuilder:
         Files cannot be flooded if a module parses whole lines, because a lab puts a number before
         each line.
         """
-        parses_lines = any(action.type in TAKES_APART for _, action in self.base.of_kind("action"))
+        parses_lines = any(action.type in LINE_PARSERS for _, action in self.base.of_kind("action"))
         inputs: list[dict[str, object]] = []
         is_flooded = False
         for address, item in self.base.of_kind("input"):

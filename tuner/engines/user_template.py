@@ -39,7 +39,7 @@ def for_nodes(
 
 
 @dataclass(frozen=True)
-class GivenTemplate:
+class UserTemplate:
     """An index template of the user's: its file and text, the `body` to put to an engine, its name
     if the file has one, its index patterns, mappings, and settings by full names.
 
@@ -71,30 +71,30 @@ class GivenTemplate:
         """Whether one of its patterns matches the name of an index."""
         return any(fnmatchcase(index, pattern) for pattern in self.patterns)
 
-    def on_nodes(self, data_nodes: int) -> GivenTemplate:
+    def on_nodes(self, data_nodes: int) -> UserTemplate:
         """The template without more replicas than `data_nodes` can hold, see
         `for_nodes`."""
         return replace(self, settings=for_nodes(data_nodes, self.settings))
 
-    def with_settings(self, changes: Mapping[str, object]) -> GivenTemplate:
+    def with_settings(self, changes: Mapping[str, object]) -> UserTemplate:
         """The template with settings changed in place in its text: `changes` are values by full
         names, None removes a setting."""
         text = self.text
         for name, value in changes.items():
             text = _with_setting(text, name, value)
-        return given_template(self.file, text)
+        return user_template(self.file, text)
 
-    def with_mappings(self, mappings: Mapping[str, object]) -> GivenTemplate:
+    def with_mappings(self, mappings: Mapping[str, object]) -> UserTemplate:
         """The template with its mappings replaced in its text."""
         sections, value = _sections(self.text), json.dumps(mappings, indent=2)
         if _MAPPINGS in sections:
             text = sections[_MAPPINGS].replaced(self.text, value)
         else:
             text = _with_member(self.text, sections[_SETTINGS].start, _MAPPINGS, value)
-        return given_template(self.file, text)
+        return user_template(self.file, text)
 
 
-def given_template(file: str, text: str) -> GivenTemplate:
+def user_template(file: str, text: str) -> UserTemplate:
     """The template in a file, which is a body for `_index_template` or `_template`, or an answer of
     one of these.  Raises ValueError, which says what is wrong."""
     name, body = _name_and_body(json_of(text))
@@ -113,7 +113,7 @@ def given_template(file: str, text: str) -> GivenTemplate:
     flat = dict(_flat("index", settings))
     dropped = tuple(name for name in flat if name.startswith(_NOT_IN_LABS))
     sections = tuple(name for name in ("data_stream", "aliases") if name in {*body, *inner})
-    return GivenTemplate(
+    return UserTemplate(
         file=file,
         text=text,
         body={key: body[key] for key in body if not key.startswith(_ADDED_BY_ENGINES)},
