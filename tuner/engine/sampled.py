@@ -14,8 +14,7 @@ from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import FIELD, FIRST_OUTPUT, MICRO_DIGITS, RUN_MICROS, STAMPED, event_of
 
 SAMPLE = 300
-"""The size of a sample: it contains one of a kind of documents that are 1 % of all in 95 of 100
-runs."""
+"""The size of a sample.  A kind of documents that makes up 1 % of all is in 95 of 100 samples."""
 StoredDocument = Mapping[str, object]
 _NAMED = 3
 
