@@ -160,7 +160,7 @@ def watched(took_s: Floats, over_s: float, pause_s: Callable[[int], Floats]) -> 
     watch = BulkWatch()
     for now in np.cumsum(pauses):
         under_way = np.flatnonzero((begun < now) & (now < ended))
-        watch.see(float(now), {f"n:{i}": float(now - begun[i]) for i in under_way})
+        watch.add(float(now), {f"n:{i}": float(now - begun[i]) for i in under_way})
     return watch
 
 
@@ -205,7 +205,7 @@ def assert_near(watch: BulkWatch, took_s: Floats) -> None:
 def seen(*looks: tuple[float, Mapping[str, float]]) -> BulkWatch:
     watch = BulkWatch()
     for at_s, tasks in looks:
-        watch.see(at_s, tasks)
+        watch.add(at_s, tasks)
     return watch
 
 

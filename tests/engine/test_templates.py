@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.engine.installed import InstalledTemplate, same_template, stronger
+from tuner.engine.installed import InstalledTemplate, overriding_templates, same_template
 
 
 def template(name: str, pattern: str, priority: int = 200) -> InstalledTemplate:
@@ -38,4 +38,4 @@ def test_of_all_that_match_the_highest_priority_wins(
     pattern: str, priority: int, wins: bool
 ) -> None:
     one = template("one", pattern, priority)
-    assert stronger([one, OURS], "syslog-000001", 200) == ((one,) if wins else ())
+    assert overriding_templates([one, OURS], "syslog-000001", 200) == ((one,) if wins else ())

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tuner.engine.client import EngineClient
-from tuner.engine.feed import kept
+from tuner.engine.feed import kept_bulks
 from tuner.lab.sink import Sink
 from tuner.lab.sink_store import KeptLines
 
@@ -63,7 +63,7 @@ def test_a_sink_gives_back_what_it_was_told_to_keep_and_still_counts_all() -> No
             for first in (0, 2, 4):
                 session.post(f"{sink.url}/_bulk", data=lines(first, first + 2), timeout=60)
             session.post(f"{sink.url}/_bulk", data=b"no bulk at all\n", timeout=60)
-        assert kept(client) == lines(0, 3)
+        assert kept_bulks(client) == lines(0, 3)
         assert client.get("/k/_count")["count"] == 6
         client.close()
 
@@ -73,5 +73,5 @@ def test_a_sink_that_is_not_told_to_keeps_nothing() -> None:
         client = EngineClient(sink.url)
         with client.new_session() as session:
             session.post(f"{sink.url}/_bulk", data=lines(0, 2), timeout=60)
-        assert kept(client) == b""
+        assert kept_bulks(client) == b""
         client.close()

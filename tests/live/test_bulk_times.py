@@ -63,7 +63,7 @@ def flooded(lab: Lab, events: int) -> Flooded:
             deadline_s = time.monotonic() + 600
             while indexed(lab.client, pipe.pattern) < events and time.monotonic() < deadline_s:
                 if lab.engine.stand_in is None:
-                    watch.see(time.monotonic(), bulk_tasks(lab.client))
+                    watch.add(time.monotonic(), bulk_tasks(lab.client))
                 time.sleep(POLL_S)
             assert flood.finish().sent == events
         assert indexed(lab.client, pipe.pattern) == events

@@ -22,7 +22,7 @@ from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.target import RemoteHost
 from tuner.deploy.verify import stranded_files
 from tuner.engine.client import EngineClient
-from tuner.engine.feed import kept
+from tuner.engine.feed import kept_bulks
 from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version
 from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
@@ -120,7 +120,7 @@ def delivered(
         client = EngineClient(sink.url)
 
         def found() -> Counter[int]:
-            lines = kept(client).decode().splitlines()[1::2]
+            lines = kept_bulks(client).decode().splitlines()[1::2]
             return Counter(int(found[1]) for found in map(_NUMBER.search, lines) if found)
 
         with running(site, config):

@@ -15,7 +15,7 @@ import pytest
 from tests.live.hostile import CASES, KINDS, Case, cases
 from tests.profile.examples import small
 from tuner.engine.client import EngineClient
-from tuner.engine.feed import kept
+from tuner.engine.feed import kept_bulks
 from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
@@ -87,8 +87,8 @@ def test_hostile_events_reach_the_sink_as_they_were(kind: str, tmp_path: Path) -
     with Sink(keep=CASES) as sink:
         client = EngineClient(sink.url)
         profile = profile_for(kind, sink.url, free_port())
-        run(profile, tmp_path, framed(sent), lambda: kept(client).count(b"\n") // 2)
-        lines = kept(client).splitlines()
+        run(profile, tmp_path, framed(sent), lambda: kept_bulks(client).count(b"\n") // 2)
+        lines = kept_bulks(client).splitlines()
         client.close()
     found = [json.loads(line) for line in lines[1::2]]
     assert len(found) == CASES
@@ -115,8 +115,8 @@ def test_odd_json_makes_valid_documents(tmp_path: Path) -> None:
         client = EngineClient(sink.url)
         port = free_port()
         profile = profile_for("json", sink.url, port, {"parse": {"format": "json"}})
-        run(profile, tmp_path, framed(sent), lambda: kept(client).count(b"\n") // 2)
-        found = [json.loads(line) for line in kept(client).splitlines()[1::2]]
+        run(profile, tmp_path, framed(sent), lambda: kept_bulks(client).count(b"\n") // 2)
+        found = [json.loads(line) for line in kept_bulks(client).splitlines()[1::2]]
         client.close()
     assert differences(sent, found) == []
 
@@ -128,8 +128,8 @@ def test_a_text_beyond_the_largest_message_is_cut_and_stays_valid(tmp_path: Path
     with Sink(keep=CASES) as sink:
         client = EngineClient(sink.url)
         profile = profile_for("plain", sink.url, free_port())
-        run(profile, tmp_path, messages, lambda: kept(client).count(b"\n") // 2)
-        found = [json.loads(line)["message"] for line in kept(client).splitlines()[1::2]]
+        run(profile, tmp_path, messages, lambda: kept_bulks(client).count(b"\n") // 2)
+        found = [json.loads(line)["message"] for line in kept_bulks(client).splitlines()[1::2]]
         client.close()
     assert set(found[0]) == {" ", '"'}
     assert 8000 < len(found[0]) < 8192
@@ -142,8 +142,8 @@ def test_a_longer_message_is_whole_where_the_profile_says_so(tmp_path: Path) -> 
         client = EngineClient(sink.url)
         longer = {"global": {"maxMessageSize": "32k"}}
         profile = profile_for("plain", sink.url, free_port(), longer)
-        run(profile, tmp_path, messages, lambda: kept(client).count(b"\n") // 2)
-        found = [json.loads(line)["message"] for line in kept(client).splitlines()[1::2]]
+        run(profile, tmp_path, messages, lambda: kept_bulks(client).count(b"\n") // 2)
+        found = [json.loads(line)["message"] for line in kept_bulks(client).splitlines()[1::2]]
         client.close()
     assert found == [" " + "x" * 20_000]
 

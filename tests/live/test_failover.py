@@ -14,7 +14,7 @@ import pytest
 
 from tests.live.outputs import Place, lines, place, receiving, wait
 from tuner.engine.client import EngineClient
-from tuner.engine.feed import kept
+from tuner.engine.feed import kept_bulks
 from tuner.host.process import give_to_daemons
 from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
@@ -65,7 +65,7 @@ def numbers(text: str) -> list[int]:
 def indexed(sink: Sink) -> list[int]:
     client = EngineClient(sink.url)
     try:
-        return numbers(kept(client).decode("utf-8"))
+        return numbers(kept_bulks(client).decode("utf-8"))
     finally:
         client.close()
 

@@ -16,7 +16,7 @@ from tests.live.test_documents import run, stored
 from tests.live.test_json_whole import body
 from tests.profile.examples import small
 from tuner.engine.client import EngineClient, EngineRefused, at
-from tuner.engine.feed import kept
+from tuner.engine.feed import kept_bulks
 from tuner.host.process import give_to_daemons
 from tuner.lab.entrances import free_port
 from tuner.lab.scratch import scratch, subfolder
@@ -41,8 +41,8 @@ def written(folder: Path, fields: Fields, texts: list[bytes], **changes: object)
         }
         profile = small({**ours, **changes})
         messages = [HEAD + text for text in texts]
-        run(profile, folder, messages, lambda: kept(client).count(b"\n") // 2)
-        found = [json.loads(line) for line in kept(client).splitlines()[1::2]]
+        run(profile, folder, messages, lambda: kept_bulks(client).count(b"\n") // 2)
+        found = [json.loads(line) for line in kept_bulks(client).splitlines()[1::2]]
         client.close()
     assert len(found) == len(texts)
     assert {one.pop("pid") for one in found} == {"77"}
@@ -190,8 +190,8 @@ def test_metadata_of_imfile_cannot_be_forged_by_the_event(tmp_path: Path) -> Non
             "outputs[logs].servers": [sink.url],
             "parse": {"format": "json", "cookie": ""},
         }
-        run(small(changes), tmp_path, [], lambda: kept(client).count(b"\n") // 2 - 2)
-        found = [json.loads(line) for line in kept(client).splitlines()[1::2]]
+        run(small(changes), tmp_path, [], lambda: kept_bulks(client).count(b"\n") // 2 - 2)
+        found = [json.loads(line) for line in kept_bulks(client).splitlines()[1::2]]
         client.close()
     assert found == [
         {"file": str(log), "at": 0, "a": 1}, {"file": str(log), "at": 61, "a": None},
@@ -205,8 +205,8 @@ def addressed(folder: Path, changes: Mapping[str, object], messages: list[bytes]
         ours = {"inputs[0].port": free_port(), "outputs[logs].servers": [sink.url]}
         document = [{"property": "msg", "name": "m"}]
         profile = small({**ours, "outputs[logs].document": document, **changes})
-        run(profile, folder, messages, lambda: kept(client).count(b"\n") // 2)
-        found = [json.loads(line) for line in kept(client).splitlines()[::2]]
+        run(profile, folder, messages, lambda: kept_bulks(client).count(b"\n") // 2)
+        found = [json.loads(line) for line in kept_bulks(client).splitlines()[::2]]
         client.close()
     for line in found:
         line["index"].pop("_type", None)  # before 8.2206 rsyslog cannot leave it out

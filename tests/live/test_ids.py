@@ -13,7 +13,7 @@ import pytest
 
 from tests.live.outputs import bulks_to, place, rendered_for_it, wait
 from tuner.engine.client import EngineClient
-from tuner.engine.feed import kept
+from tuner.engine.feed import kept_bulks
 from tuner.lab.sink import Sink, parse_fault
 
 pytestmark = [
@@ -40,8 +40,8 @@ def actions(
             site.send(
                 b"<13>Nov 21 06:30:00 web1 app[77]: " + json.dumps(one).encode() for one in bodies
             )
-            wait(lambda: kept(client).count(b"\n") >= 2 * len(bodies) * (1 + len(faults)))
-        lines = [json.loads(line) for line in kept(client).splitlines()]
+            wait(lambda: kept_bulks(client).count(b"\n") >= 2 * len(bodies) * (1 + len(faults)))
+        lines = [json.loads(line) for line in kept_bulks(client).splitlines()]
         client.close()
     return [next(iter(line.values())) for line in lines[::2]]
 
@@ -75,8 +75,8 @@ def test_a_pipeline_that_an_event_names_is_one_that_json_can_hold(tmp_path: Path
                 f"<13>1 2026-11-21T06:30:00Z web1 app 77 {name.replace(' ', '_')} - x".encode()
                 for name in PIPELINES
             )
-            wait(lambda: kept(client).count(b"\n") >= 2 * len(PIPELINES))
-        lines = [json.loads(line) for line in kept(client).splitlines()]
+            wait(lambda: kept_bulks(client).count(b"\n") >= 2 * len(PIPELINES))
+        lines = [json.loads(line) for line in kept_bulks(client).splitlines()]
         client.close()
     assert [next(iter(line.values())).get("pipeline") for line in lines[::2]] == [
         name and name.replace(" ", "_") for name in PIPELINES.values()

@@ -18,7 +18,7 @@ from tests.live.test_lanes import measured
 from tests.profile.examples import SMALL, small
 from tests.shipped import at_hand, release_at_hand
 from tuner.engine.client import EngineClient
-from tuner.engine.feed import kept
+from tuner.engine.feed import kept_bulks
 from tuner.host.programs import rsyslog_version
 from tuner.lab.entrances import free_port
 from tuner.lab.lab import new_run_id, sink_lab
@@ -170,7 +170,7 @@ def test_counters_become_documents_of_their_own_index(format_: str, tmp_path: Pa
         client = EngineClient(sink.url)
 
         def about_the_queue() -> list[dict[str, object]]:
-            lines = kept(client).splitlines()
+            lines = kept_bulks(client).splitlines()
             pairs = zip(lines[::2], lines[1::2], strict=False)
             mine = [json.loads(text) for head, text in pairs if STATS.encode() in head]
             return [one for one in mine if one.get("name") == "main Q"]

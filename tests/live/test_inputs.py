@@ -19,7 +19,7 @@ import pytest
 from tests.profile.examples import at_hand
 from tests.shipped import release_at_hand
 from tuner.engine.client import EngineClient
-from tuner.engine.feed import kept
+from tuner.engine.feed import kept_bulks
 from tuner.host.usage import thread_cpu
 from tuner.lab.entrances import TcpPort, UdpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
@@ -52,7 +52,7 @@ class Site:
 
     def documents(self) -> list[dict[str, object]]:
         """Every document that the sink has."""
-        lines = kept(EngineClient(self.sink.url)).decode("utf-8").splitlines()
+        lines = kept_bulks(EngineClient(self.sink.url)).decode("utf-8").splitlines()
         return [json.loads(line) for line in lines[1::2]]
 
     def find(self, text: str) -> dict[str, object]:

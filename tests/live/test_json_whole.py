@@ -13,7 +13,7 @@ from tests.live.outputs import lines
 from tests.live.test_documents import create_index, run, search, stored
 from tests.profile.examples import small
 from tuner.engine.client import EngineClient, at
-from tuner.engine.feed import kept
+from tuner.engine.feed import kept_bulks
 from tuner.host.process import give_to_daemons
 from tuner.lab.entrances import free_port
 from tuner.lab.scratch import scratch
@@ -57,8 +57,8 @@ def documents(
         client = EngineClient(sink.url)
         profile = parsed(sink.url, free_port(), fields)
         messages = [HEAD % n + text for n, text in enumerate(texts)]
-        run(profile, folder, messages, lambda: kept(client).count(b"\n") // 2)
-        found = [_read(line) for line in kept(client).splitlines()[1::2]]
+        run(profile, folder, messages, lambda: kept_bulks(client).count(b"\n") // 2)
+        found = [_read(line) for line in kept_bulks(client).splitlines()[1::2]]
         client.close()
     assert len(found) == len(texts)
     return found

@@ -11,7 +11,7 @@ from tests.live.hostile import CASES, Case
 from tests.live.test_documents import INDEX, differences, framed, run
 from tests.profile.examples import small
 from tuner.engine.client import EngineClient
-from tuner.engine.feed import kept
+from tuner.engine.feed import kept_bulks
 from tuner.host.process import give_to_daemons
 from tuner.lab.entrances import free_port
 from tuner.lab.scratch import scratch, subfolder
@@ -69,8 +69,8 @@ def test_rules_become_typed_fields_and_the_rest_stays_empty(tmp_path: Path) -> N
             "outputs[logs].document": DOCUMENT,
         }
         profile = small(changes)
-        run(profile, tmp_path, framed(sent), lambda: kept(client).count(b"\n") // 2)
-        found = [json.loads(line) for line in kept(client).splitlines()[1::2]]
+        run(profile, tmp_path, framed(sent), lambda: kept_bulks(client).count(b"\n") // 2)
+        found = [json.loads(line) for line in kept_bulks(client).splitlines()[1::2]]
         client.close()
     assert len(found) == len(sent)
     assert differences(sent, found) == []

@@ -19,7 +19,7 @@ from tests.live.test_inputs import make_certificates
 from tests.profile.examples import SMALL
 from tests.render.test_parameters_accepted import accepted, parameters
 from tuner.engine.client import EngineClient
-from tuner.engine.feed import kept
+from tuner.engine.feed import kept_bulks
 from tuner.engines.release import Release
 from tuner.host.process import give_to_daemons
 from tuner.host.programs import rsyslog_version
@@ -436,8 +436,8 @@ def test_a_bulk_is_taken_by_the_sink(site: Place) -> None:
         # The sink unpacks nothing.
         with running(site, output | {"compress": False}):
             site.send(SENT)
-            wait(lambda: kept(client).count(b"\n") >= 2 * EVENTS)
-        documents = [json.loads(line) for line in kept(client).splitlines()[1::2]]
+            wait(lambda: kept_bulks(client).count(b"\n") >= 2 * EVENTS)
+        documents = [json.loads(line) for line in kept_bulks(client).splitlines()[1::2]]
         client.close()
     assert sorted(one["message"] for one in documents) == [
         f" n{number:06d}" for number in range(EVENTS)

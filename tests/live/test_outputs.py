@@ -23,7 +23,7 @@ from tests.live.outputs import (
 from tests.live.test_inputs import make_certificates
 from tests.shipped import release_at_hand
 from tuner.engine.client import EngineClient
-from tuner.engine.feed import kept
+from tuner.engine.feed import kept_bulks
 from tuner.host.process import give_to_daemons
 from tuner.lab.entrances import EventSource, TcpPort, UdpPort, free_port
 from tuner.lab.scratch import scratch, subfolder
@@ -139,8 +139,8 @@ def test_json_lines_are_the_documents_of_the_engine(site: Place) -> None:
         }  # fmt: skip
         with site.running([engine, file]):
             site.send(sent)
-            wait(lambda: kept(client).count(b"\n") >= 2 * len(sent))
-        documents = [json.loads(line) for line in kept(client).splitlines()[1::2]]
+            wait(lambda: kept_bulks(client).count(b"\n") >= 2 * len(sent))
+        documents = [json.loads(line) for line in kept_bulks(client).splitlines()[1::2]]
         client.close()
     found = [json.loads(line) for line in lines(site.folder / "out")]
     assert len(found) == len(sent)

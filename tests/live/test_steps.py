@@ -14,7 +14,7 @@ from tests.live.test_documents import create_index, run, search, stored
 from tests.live.test_field_options import HEAD
 from tests.profile.examples import small
 from tuner.engine.client import EngineClient, at
-from tuner.engine.feed import kept
+from tuner.engine.feed import kept_bulks
 from tuner.host.process import give_to_daemons
 from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.scratch import scratch
@@ -38,10 +38,11 @@ def made(
             "outputs[logs].servers": [sink.url],
             "outputs[logs].document": fields,
             "steps": steps,
+            **changes,
         }
         messages = [HEAD + text for text in texts]
-        run(small({**ours, **changes}), folder, messages, lambda: kept(client).count(b"\n") // 2)
-        found = [json.loads(line) for line in kept(client).splitlines()[1::2]]
+        run(small(ours), folder, messages, lambda: kept_bulks(client).count(b"\n") // 2)
+        found = [json.loads(line) for line in kept_bulks(client).splitlines()[1::2]]
         client.close()
     assert len(found) == len(texts)
     return found

@@ -17,7 +17,7 @@ from tests.engine.test_owned import Engine as Keeper
 from tests.measure.test_watch import Script
 from tests.profile.examples import small
 from tuner.engine.client import JSON, EngineRefused
-from tuner.engine.feed import Bulk, Fed
+from tuner.engine.feed import Bulk, FeedProgress
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.usage import CoreTime
 from tuner.lab.engine import LabEngine
@@ -135,10 +135,10 @@ class Feeding:
             self.bulks[0].documents, len(self.bulks), self.clients, round(self.lasted_s, 1)
         ))  # fmt: skip
 
-    def progress(self) -> Fed:
+    def progress(self) -> FeedProgress:
         fault = self.world.faults.get(len(self.world.indices)) if self.lasted_s > 2.5 else None
         sent = self.sent
-        return Fed(sent, sent, CLIENT_US * (self.world.busy_s + sent) / 1e6, fault)
+        return FeedProgress(sent, sent, CLIENT_US * (self.world.busy_s + sent) / 1e6, fault)
 
 
 class Engine(Keeper):
@@ -317,7 +317,7 @@ def test_what_keeps_rsyslog_from_writing_documents_is_told(feeds: Feeds) -> None
 
 
 def test_an_account_that_balances_is_no_objection() -> None:
-    assert imbalance(Fed(5000, 5000, 1.0, None), 5000, 5000) is None
+    assert imbalance(FeedProgress(5000, 5000, 1.0, None), 5000, 5000) is None
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_an_account_that_balances_is_no_objection() -> None:
 def test_one_counter_that_differs_is_an_objection_with_all_of_them(
     sent: int, acknowledged: int, arrived: int, found: int
 ) -> None:
-    said = imbalance(Fed(sent, acknowledged, 1.0, None), arrived, found)
+    said = imbalance(FeedProgress(sent, acknowledged, 1.0, None), arrived, found)
     assert said == (
         f"{sent:,} sent, {acknowledged:,} acknowledged, {arrived:,} indexed, {found:,} found"
     )

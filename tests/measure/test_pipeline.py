@@ -16,7 +16,7 @@ from tests.lab.test_bind import SITE
 from tests.profile.examples import small
 from tuner.engine.client import EngineRefused
 from tuner.engine.numbering import FIELD, MAPPING
-from tuner.engines.given_template import given_template
+from tuner.engines.user_template import user_template
 from tuner.errors import Interrupted, JobFailed, Refused, Unreachable
 from tuner.lab.bind import Bound, bind
 from tuner.lab.lab import Lab
@@ -74,7 +74,7 @@ def given(bound: Bound) -> Bound:
 
 
 GIVEN = (
-    given_template(
+    user_template(
         "t.json",
         json.dumps(
             {

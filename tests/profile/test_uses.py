@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.profile.test_base import CONF
-from tuner.engines.given_template import given_template
+from tuner.engines.user_template import user_template
 from tuner.errors import BadProfile
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, load_profile
@@ -84,7 +84,7 @@ def test_an_explicit_mapping_serves_the_uses_and_keeps_what_the_template_maps(
 
 
 def test_a_template_without_a_mapping_gets_one() -> None:
-    plain = given_template("t.json", '{"index_patterns": ["*"], "settings": {"index.codec": "x"}}')
+    plain = user_template("t.json", '{"index_patterns": ["*"], "settings": {"index.codec": "x"}}')
     made = plain.with_mappings({"dynamic": False})
     assert made.mappings == {"dynamic": False}
     assert made.settings == plain.settings

@@ -130,6 +130,6 @@ def test_a_lab_counts_by_the_names_of_the_host(shape: str, tmp_path: Path) -> No
 
 def test_threads_with_one_name_are_told_apart_in_a_lab(tmp_path: Path) -> None:
     text = "".join(ENGINE.format(f'name="elasticsearch-{name}" ') for name in ("hot", "cold"))
-    names = base(tmp_path, text).told_apart.values()
+    names = base(tmp_path, text).distinct_names.values()
     assert list(names) == ["1.elasticsearch-hot", "2.elasticsearch-cold"]
     assert len({worker_thread(queue_of_action(one)) for one in names}) == 2

@@ -10,7 +10,7 @@ import pytest
 from tests.render import tokens
 from tuner.errors import NotReadable
 from tuner.script.configuration import LocalFiles, configuration
-from tuner.script.in_place import Changes, edited, unheeded
+from tuner.script.in_place import Changes, edited, mismatch
 from tuner.script.objects import Base, base_of
 from tuner.script.view import view_of
 
@@ -149,7 +149,7 @@ def test_a_parameter_changes_where_it_stands(case: str, tmp_path: Path) -> None:
     assert changed(tmp_path, before, {(address, BATCH): "500"}) == after
     again = base(tmp_path, after)
     assert again.objects[address].text(BATCH) == "500"
-    assert unheeded(written, again, {(address, BATCH): "500"}) == ""
+    assert mismatch(written, again, {(address, BATCH): "500"}) == ""
     if "\\\n  " in before and before.startswith(ES):
         # As rsyslogd reads it, with the number that it puts after lines that are joined.
         (seen,) = tokens.parse(after)
@@ -163,9 +163,9 @@ def test_a_change_that_has_no_effect_is_said(tmp_path: Path) -> None:
         ("action[es]", "queue.size"): None,
         ("action[x]", "a"): None,
     }
-    assert unheeded(read, read, made) == ""
+    assert mismatch(read, read, made) == ""
     for value in ("5", None):
-        said = unheeded(read, read, {("action[es]", BATCH): value, ("action[x]", "a"): value})
+        said = mismatch(read, read, {("action[es]", BATCH): value, ("action[x]", "a"): value})
         assert said.startswith(f"action[es].{BATCH}: the change has no effect where it stands")
         assert ("action[x].a" in said) is (value is not None)
 
@@ -185,7 +185,7 @@ def test_a_list_goes_whole(value: str | None, after: str, tmp_path: Path) -> Non
     for before in (ARRAY, ARRAY.replace(', "http://b:9200"', " ")):
         read = base(tmp_path, before)
         assert changed(tmp_path, before, changes) == after
-        assert unheeded(read, base(tmp_path, after), changes) == ""
+        assert mismatch(read, base(tmp_path, after), changes) == ""
 
 
 LASTS = "action.execOnlyWhenPreviousIsSuspended"
@@ -206,7 +206,7 @@ def test_a_directive_that_would_change_others_too_is_said(
     text: str, place: tuple[str, str], too: str, tmp_path: Path
 ) -> None:
     made = changed(tmp_path, text, {place: "on"})
-    said = unheeded(base(tmp_path, text), base(tmp_path, made), {place: "on"})
+    said = mismatch(base(tmp_path, text), base(tmp_path, made), {place: "on"})
     assert said == f"{too} would change too: make it in the configuration itself"
 
 
@@ -214,9 +214,9 @@ def test_whatever_else_an_edit_would_change_is_said(tmp_path: Path) -> None:
     text = f'if $msg contains "a" then stop\n{ES})\n'
     written, wanted = base(tmp_path, text), {("action[es]", BATCH): "5"}
     heeded = text.replace('"es"', f'"es" {BATCH}="5"')
-    assert unheeded(written, base(tmp_path, heeded), wanted) == ""
+    assert mismatch(written, base(tmp_path, heeded), wanted) == ""
     for also in (heeded.replace('"a"', '"b"'), f"{heeded}*.* /more\n"):
-        assert "make it in the configuration itself" in unheeded(
+        assert "make it in the configuration itself" in mismatch(
             written, base(tmp_path, also), wanted
         )
 
@@ -226,7 +226,7 @@ def test_a_queue_of_the_old_form_has_its_defaults_beside_the_change(tmp_path: Pa
     wanted = {("action[es]", "queue.type"): "LinkedList"}
     made = base(tmp_path, changed(tmp_path, text, wanted))
     assert made.objects["action[es]"].text("queue.timeoutEnqueue") == "50"
-    assert unheeded(base(tmp_path, text), made, wanted) == ""
+    assert mismatch(base(tmp_path, text), made, wanted) == ""
 
 
 def test_a_value_in_the_line_after_its_directive_is_not_edited(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_a_value_in_the_line_after_its_directive_is_not_edited(tmp_path: Path) -
     wanted = {("action[1]", "queue.type"): "FixedArray"}
     made = changed(tmp_path, text, wanted)
     assert "  LinkedList\n" in made
-    assert unheeded(base(tmp_path, text), base(tmp_path, made), wanted) == ""
+    assert mismatch(base(tmp_path, text), base(tmp_path, made), wanted) == ""
 
 
 def test_what_a_text_inside_of_the_file_says_is_not_edited(tmp_path: Path) -> None:
@@ -249,9 +249,9 @@ def test_a_parameter_of_global_is_taken_out_wherever_it_stands(tmp_path: Path) -
     wanted = {("global", "maxMessageSize"): None}
     made = changed(tmp_path, text, wanted)
     assert made == 'global()\nglobal(workDirectory="/x")\n'
-    assert unheeded(base(tmp_path, text), base(tmp_path, made), wanted) == ""
+    assert mismatch(base(tmp_path, text), base(tmp_path, made), wanted) == ""
     assert changed(tmp_path, text, {("global", "maxMessageSize"): "8k"}) == text.replace("64", "8")
-    assert "no effect" in unheeded(base(tmp_path, text), base(tmp_path, text), wanted)
+    assert "no effect" in mismatch(base(tmp_path, text), base(tmp_path, text), wanted)
 
 
 @pytest.mark.parametrize(
@@ -265,9 +265,9 @@ def test_a_parameter_of_global_changes_wherever_it_stands(text: str, tmp_path: P
     wanted = {("global", "workDirectory"): "/b"}
     made = changed(tmp_path, text, wanted)
     assert made == text.replace("/a", "/b")
-    assert unheeded(base(tmp_path, text), base(tmp_path, made), wanted) == ""
+    assert mismatch(base(tmp_path, text), base(tmp_path, made), wanted) == ""
     also = base(tmp_path, made.replace("8k", "9k"))
-    assert "global.maxMessageSize would change too" in unheeded(base(tmp_path, text), also, wanted)
+    assert "global.maxMessageSize would change too" in mismatch(base(tmp_path, text), also, wanted)
 
 
 def test_what_nothing_changes_is_no_file_to_write(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tuner.cases.script import CaseScript
 from tuner.engine.client import EngineClient, at
-from tuner.engine.feed import kept
+from tuner.engine.feed import kept_bulks
 from tuner.engine.sampled import leaves
 from tuner.engine.status import count
 from tuner.engines.refusals import document_refusal
@@ -131,7 +131,7 @@ def run(
                     lambda: (_bytes_below(written), count(client, "_all")), rsyslogd.check, _QUIET_S
                 )
                 rsyslogd.stop(_FINISH_S)
-                came = [*documents(kept(client)), *lines(written)]
+                came = [*documents(kept_bulks(client)), *lines(written)]
             finally:
                 rsyslogd.stop()
     names = {number: name for name, number in script.outputs.items()}

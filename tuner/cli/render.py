@@ -78,7 +78,7 @@ def _exported(
             f"-o {directory}: Puppet finds a module by the name of its folder: end it in {module}"
         )
     template = None if profile.base is None else profile.base.kept.template
-    if format_ is not Format.PLAIN and template is not None and not template.says_patterns:
+    if format_ is not Format.PLAIN and template is not None and not template.has_patterns:
         say(
             f"{template.file} has no index_patterns: what installs the files does not give it to "
             "the engine"

@@ -42,7 +42,7 @@ from tuner.render.engine_files import (
 from tuner.render.templates import Templates
 
 if TYPE_CHECKING:
-    from tuner.engines.given_template import GivenTemplate
+    from tuner.engines.user_template import UserTemplate
     from tuner.profile.base import KeptBase
 
 
@@ -101,7 +101,7 @@ def compare(
     base has in the cluster only the template that it names is known; raises Refused without one.
     """
     if profile.base is not None:
-        return (_given_template(profile.name, profile.base.kept, client),)
+        return (_user_template(profile.name, profile.base.kept, client),)
     installed = installed_templates(client)
     return tuple(
         cluster_object
@@ -119,7 +119,7 @@ def _compared(name: str, path: str, body: JSON, before: JSON | None) -> ClusterO
     return ClusterObject(name, found, wanted, path, body, before)
 
 
-def comparable_template(kept: KeptBase) -> GivenTemplate:
+def comparable_template(kept: KeptBase) -> UserTemplate:
     """The template that a base names; raises Refused where it names none, or one that is nothing an
     engine has."""
     given = kept.template
@@ -128,7 +128,7 @@ def comparable_template(kept: KeptBase) -> GivenTemplate:
             "the profile stands on a configuration, and without base.template nothing says what "
             "the engine should have: save what GET _index_template/NAME answers, and name the file"
         )
-    if not given.says_patterns:
+    if not given.has_patterns:
         raise Refused(
             f"{given.file} has no index_patterns, and may be what several templates make together: "
             "save what GET _index_template/NAME answers, and name that as base.template"
@@ -136,7 +136,7 @@ def comparable_template(kept: KeptBase) -> GivenTemplate:
     return given
 
 
-def _given_template(profile: str, kept: KeptBase, client: EngineClient) -> ClusterObject:
+def _user_template(profile: str, kept: KeptBase, client: EngineClient) -> ClusterObject:
     """The template that a base names: under the name that its file says, else that of the engine's
     for the same patterns, else the profile's."""
     given = comparable_template(kept)

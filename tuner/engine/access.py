@@ -17,10 +17,10 @@ _FOR_TLS = ", which the profile names for TLS,"
 
 
 def client_for(url: str, profile: Profile) -> EngineClient:
-    """A client for the engine at `url`, with the login and TLS of the output that goes there, else
-    of the first one into the engine.
+    """A client for the engine at `url`, with the login and TLS of the output that has it among its
+    servers, else of the measured output.
 
-    Raises Refused where a secret would cross the network in the clear, JobFailed when it or a
+    Raises Refused if a secret would cross the network in clear text, JobFailed if a secret or a
     certificate cannot be read.
     """
     host = host_of(url)
@@ -51,7 +51,8 @@ def _access(output: OmelasticsearchOutput) -> Access:
 
 
 def read_secret(reference: SecretRef) -> str:
-    """The secret behind a reference; raises JobFailed naming the place, never the value."""
+    """The secret that a reference points to; raises JobFailed, which names its file or variable,
+    never its value."""
     if reference.file is not None:
         try:
             return content(reference.file).decode().rstrip("\n")

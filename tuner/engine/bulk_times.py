@@ -1,5 +1,5 @@
-"""How long the engine takes to handle bulk requests: out of its own histogram, or where it has none
-estimated from those under way; and percentiles."""
+"""How long the engine takes to handle bulk requests: percentiles from its own histogram, or
+estimated from samples of its running tasks where it keeps no histogram."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tuner.engine.client import EngineClient, at, list_at, number_at, object_at
 from tuner.errors import JobFailed
 
 _BULK = "nodes.*.http.routes.*_bulk"
-# Every look is a request to a route of the nodes: where routes are counted it counts itself, and
-# tells an engine that had no bulk request yet from one that keeps no histogram.
-_WANTED = ",".join(
+# An engine that counts requests by route counts this request too, on the route `_nodes`.  So an
+# answer without any route means that it keeps no histogram, not that it had no bulk request yet.
+_FILTER_PATH = ",".join(
     (
         f"{_BULK}.requests.count",
         f"{_BULK}.requests.total_size_in_bytes",
@@ -29,14 +29,17 @@ _WANTED = ",".join(
 
 
 Edges = tuple[float, float]
-"""From how many milliseconds on to less than how many; infinite where there is no end."""
+"""The lower and the upper edge of a bucket in milliseconds; the last one's upper edge is infinite.
+"""
 
 
 @dataclass(frozen=True)
 class BulkTimes:
-    """Bulk requests that came in and the bytes of their bodies, None where the engine does not
-    count them, and how many of those that were answered took how long; a request under way is in
-    `requests` and in no bucket."""
+    """Counts of bulk requests: those received, the bytes of their bodies (None if the engine does
+    not count them), and the answered ones by handling time.
+
+    A request in flight is in `requests` and in no bucket.
+    """
 
     requests: int
     body_bytes: int | None
@@ -47,8 +50,8 @@ class BulkTimes:
 class BulkLatency:
     """How long bulk requests took, in milliseconds; `max_ms` is an upper bound.
 
-    `requests` is how many the percentiles stand on: all of them in a histogram, those that were
-    seen in a sample, which tells no sizes.
+    `requests` is the number behind the percentiles: all answered requests of a histogram, or those
+    that were seen by sampling, which has no `mean_bytes`.
     """
 
     p50_ms: float
@@ -63,14 +66,14 @@ class BulkLatency:
 def bulk_times(
     client: EngineClient, pattern: str, timeout_s: float | None = None
 ) -> BulkTimes | None:
-    """The bulk requests of all nodes since they started, whoever sent them; None when the engine
-    keeps no such histogram.
+    """Bulk requests of all clients to all nodes since these started; None if the engine keeps no
+    histogram.
 
-    Elasticsearch has it from 8.12 on (pull request 99852), our sink too; OpenSearch does not.
-    Elasticsearch 9, which reads requests in pieces, counts no bytes there: they are those of the
-    documents that went into `pattern` (`_stats/bulk`), without the line before each.
+    Elasticsearch has one since 8.12 (pull request 99852), and so has our sink; OpenSearch has none.
+    Elasticsearch 9, which reads requests in pieces, counts no bytes there.  Their bytes are taken
+    from `_stats/bulk` of `pattern`: those of the documents, without the action lines.
     """
-    answer = client.get(f"/_nodes/stats/http?filter_path={_WANTED}", timeout_s)
+    answer = client.get(f"/_nodes/stats/http?filter_path={_FILTER_PATH}", timeout_s)
     times = times_of(answer)
     if times is None or times.body_bytes is not None:
         return times
@@ -80,7 +83,7 @@ def bulk_times(
 
 
 def times_of(answer: object) -> BulkTimes | None:
-    """Read an answer to `_nodes/stats/http`; None when it counts no routes."""
+    """Read an answer to `_nodes/stats/http`; None if it has no counts by route."""
     nodes = object_at(answer, "nodes").values()
     routes = [route for node in nodes for route in object_at(node, "http", "routes").items()]
     if not routes:
@@ -99,10 +102,9 @@ def times_of(answer: object) -> BulkTimes | None:
 
 
 def between(before: BulkTimes, after: BulkTimes) -> BulkTimes:
-    """What came in and was answered between two looks.
+    """The requests received and answered between two samples.
 
-    Raises JobFailed when a count ran backwards, because an engine that restarted in between makes
-    the difference wrong.
+    Raises JobFailed if a count ran backwards: after a restart of a node the difference is wrong.
     """
     counts = Counter(after.buckets)
     counts.subtract(before.buckets)
@@ -119,11 +121,11 @@ def between(before: BulkTimes, after: BulkTimes) -> BulkTimes:
 
 
 def latency_of(times: BulkTimes) -> BulkLatency | None:
-    """The percentiles of the answered requests, None when there is none.
+    """The percentiles of the answered requests, None if no request was answered.
 
-    Buckets double in width, so inside one a percentile is interpolated geometrically, in the first,
-    which begins at zero, linearly: it is off by less than a factor of two.  The last bucket, from
-    65.5 s on, has no end and counts as one that doubles too.
+    Each bucket is twice as wide as the one before.  A percentile is interpolated geometrically, or
+    linearly in the first bucket, which begins at zero, so its error is less than a factor of two.
+    The last bucket begins at 65.5 s and has no end; it counts as if it ended at twice that.
     """
     answered = sum(times.buckets.values())
     if answered == 0:
@@ -137,7 +139,7 @@ def latency_of(times: BulkTimes) -> BulkLatency | None:
         p99_ms,
         max_ms=_end_ms(max(times.buckets)),
         requests=answered,
-        # Requests that came before may be answered while no other comes.
+        # Earlier requests can be answered in a time in which no new one is received.
         mean_bytes=times.body_bytes / times.requests
         if times.body_bytes and times.requests
         else None,
@@ -146,7 +148,8 @@ def latency_of(times: BulkTimes) -> BulkLatency | None:
 
 
 def _histogram(route: object) -> dict[Edges, int]:
-    """The counts by the edges of their bucket; the engine leaves out an edge that there is not."""
+    """The count of each bucket; the engine leaves out the lower edge of the first and the upper
+    edge of the last."""
     return {
         (
             float(number_at(bucket, "ge_millis")),
@@ -156,20 +159,20 @@ def _histogram(route: object) -> dict[Edges, int]:
     }
 
 
-def _percentile(buckets: Mapping[Edges, int], wanted: float) -> float:
-    """The milliseconds that `wanted` of the requests did not exceed."""
+def _percentile(buckets: Mapping[Edges, int], rank: float) -> float:
+    """The time in milliseconds that `rank` of the requests did not exceed."""
     for edges, count in sorted(buckets.items()):
-        if wanted <= count:
-            share, begin_ms = wanted / count, edges[0]
+        if rank <= count:
+            share, begin_ms = rank / count, edges[0]
             if begin_ms == 0:
                 return share * _end_ms(edges)
             return float(begin_ms * (_end_ms(edges) / begin_ms) ** share)
-        wanted -= count
+        rank -= count
     return _end_ms(max(buckets))
 
 
 def _end_ms(edges: Edges) -> float:
-    """Where a bucket ends, in milliseconds."""
+    """The upper edge of a bucket, in milliseconds; twice the lower edge for the last bucket."""
     begin_ms, end_ms = edges
     return 2 * begin_ms if math.isinf(end_ms) else end_ms
 
@@ -177,46 +180,47 @@ def _end_ms(edges: Edges) -> float:
 Floats = NDArray[np.float64]
 
 _ROUNDS = 30
-# Durations that are told apart: at most 5 % and a fifth of the time between two looks apart, and
-# none below a tenth of it, where one request in ten is seen and a single one outweighs the others.
+# Candidate durations differ by at most 5 %, and by at most a fifth of the sampling interval.  The
+# shortest is a tenth of the interval: sampling sees one in ten such requests, so a single shorter
+# one would outweigh all others.
 _RATIO = 0.05
 _STEP = 0.2
 _SHORTEST = 0.1
 
 
 class BulkWatch:
-    """Collects looks at the bulk requests under way; about ten a second resolve 20 ms.
+    """Collects samples of the bulk requests in flight; about ten samples a second resolve 20 ms.
 
-    A request that is seen for the last time at the age of `r` took longer than `r` and less than
-    `r` plus the time to the next look.  Which age is its last is chance, and so is whether a
-    request shorter than the time between two looks is seen at all: the long ones are seen more
-    often.  Taking the middle for the duration would make 20 ms, looked at ten times a second, three
-    times as long, so the distribution is estimated as a whole.
+    A request that is last seen at age `r` took longer than `r`, and less than `r` plus the time to
+    the next sample.  Its last seen age is random, and a request shorter than the interval may not
+    be seen at all, so long ones are seen more often.  With the middle of these bounds as the
+    duration, 20 ms would become 60 ms at ten samples a second.  So the distribution is estimated as
+    a whole.
     """
 
     def __init__(self) -> None:
-        self._looks: list[float] = []
-        self._last: dict[str, tuple[int, float]] = {}
+        self._sampled_at_s: list[float] = []
+        self._last_seen: dict[str, tuple[int, float]] = {}
 
-    def see(self, at_s: float, tasks: Mapping[str, float]) -> None:
-        """Note what was under way at `at_s` on a monotonic clock, by the names of tasks, and for
-        how many seconds."""
+    def add(self, at_s: float, tasks: Mapping[str, float]) -> None:
+        """Add a sample taken at `at_s` (monotonic): for each running task, how many seconds it has
+        run."""
         for name, running_s in tasks.items():
-            self._last[name] = (len(self._looks), running_s)
-        self._looks.append(at_s)
+            self._last_seen[name] = (len(self._sampled_at_s), running_s)
+        self._sampled_at_s.append(at_s)
 
     def latency(self) -> BulkLatency | None:
-        """The percentiles of the requests that ended between the first look and the last, None
-        when none was seen."""
-        gaps = np.diff(np.array(self._looks))
-        ended = [(age, gaps[look]) for look, age in self._last.values() if look < len(gaps)]
+        """The percentiles of the requests that ended between the first and the last sample, None
+        if none was seen."""
+        gaps = np.diff(np.array(self._sampled_at_s))
+        ended = [(age, gaps[place]) for place, age in self._last_seen.values() if place < len(gaps)]
         if not ended:
             return None
         ages, rests = np.array(ended).T
         durations, shares = durations_of(ages, rests, gaps)
-        grown = np.cumsum(shares)
+        cumulative = np.cumsum(shares)
         p50, p95, p99 = (
-            float(1000 * durations[np.searchsorted(grown, share * grown[-1])])
+            float(1000 * durations[np.searchsorted(cumulative, share * cumulative[-1])])
             for share in (0.50, 0.95, 0.99)
         )
         longest_ms = float(1000 * (ages + rests).max())
@@ -224,29 +228,29 @@ class BulkWatch:
 
 
 def durations_of(ages: Floats, rests: Floats, gaps: Floats) -> tuple[Floats, Floats]:
-    """Durations in seconds and the share of each among all requests, those never seen included.
+    """Durations in seconds, and the share of each among all requests, unseen ones included.
 
-    `ages` are the last seen ones, `rests` the time from there to the next look, `gaps` the times
-    between looks.  Expectation and maximisation for intervals around what is seen with a known
-    probability (Vardi, Biometrika 76, 1989; Turnbull, JRSS B 38, 1976); what was seen then counts
-    by the inverse of that probability (Horvitz and Thompson, JASA 47, 1952).
+    `ages` are the last seen ages, `rests` the times from there to the next sample, `gaps` the times
+    between samples.  The shares are estimated by expectation maximisation over intervals that are
+    seen with a known probability (Vardi, Biometrika 76, 1989; Turnbull, JRSS B 38, 1976), and then
+    weighted by the inverse of that probability (Horvitz and Thompson, JASA 47, 1952).
     """
     durations = _candidates(float(np.mean(gaps)), float(np.max(ages + rests)))
     chance_seen = np.minimum(gaps[:, None], durations).sum(axis=0) / gaps.sum()
     first = np.searchsorted(durations, ages)
     last = np.maximum(first, np.searchsorted(durations, ages + rests, side="right") - 1)
-    places = np.arange(len(durations))
-    fits = ((first[:, None] <= places) & (places <= last[:, None])) / chance_seen
+    candidates = np.arange(len(durations))
+    fits = ((first[:, None] <= candidates) & (candidates <= last[:, None])) / chance_seen
     weights = np.full(len(durations), 1 / len(durations))
     for _ in range(_ROUNDS):
-        likely = fits * weights
-        weights = (likely / likely.sum(axis=1, keepdims=True)).mean(axis=0)
+        likelihoods = fits * weights
+        weights = (likelihoods / likelihoods.sum(axis=1, keepdims=True)).mean(axis=0)
     shares = weights / chance_seen
     return durations, shares / shares.sum()
 
 
 def _candidates(gap_s: float, longest_s: float) -> Floats:
-    """The durations to tell apart, in seconds."""
+    """The candidate durations in seconds, for a sampling interval of `gap_s`."""
     durations = [_SHORTEST * gap_s]
     while durations[-1] < longest_s:
         durations.append(durations[-1] + min(_RATIO * durations[-1], _STEP * gap_s))
@@ -258,16 +262,16 @@ _FIELDS = "nodes.*.tasks.*.action,nodes.*.tasks.*.running_time_in_nanos"
 
 
 def bulk_tasks(client: EngineClient, timeout_s: float | None = None) -> dict[str, float]:
-    """The bulk requests that all nodes work on by the names of their tasks, and for how many
-    seconds; each once: of its tasks only the one that coordinates it, not those of its shards."""
-    # This may be asked during a window: a node answers from the list of its tasks in memory and
-    # opens no shard, so it is no search, and the refresh of a shard that is idle stays off.
+    """The coordinating task of each running bulk request, by name, with the seconds that it has
+    run; tasks of its shards are left out."""
+    # This is safe in a measurement window.  A node answers from its task list in memory and opens
+    # no shard: it is not a search, which would start the refresh of an idle shard again.
     path = f"/_tasks?actions={_ACTION}&detailed=false&filter_path={_FIELDS}"
     return tasks_of(client.get(path, timeout_s))
 
 
 def tasks_of(answer: object) -> dict[str, float]:
-    """Read an answer to `_tasks`."""
+    """Read an answer to `_tasks`, with the actions and fields that `bulk_tasks` asks for."""
     return {
         name: number_at(task, "running_time_in_nanos") / 1e9
         for node in object_at(answer, "nodes").values()

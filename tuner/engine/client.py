@@ -1,4 +1,4 @@
-"""One engine over HTTP: requests in, plain data out, failures in words."""
+"""The HTTP client of an engine: takes requests, returns plain data, raises readable errors."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from tuner.errors import JobFailed, Unreachable
 JSON = dict[str, object]
 
 MOST_BYTES = 16 << 20
-"""The longest answer that is read: no engine that does what it is asked for sends more."""
+"""The longest answer that is read; a sound engine sends less to any of our requests."""
 _PIECE_BYTES = 1 << 16
 _MOST_SHOWN = 200
 
 
 ABSENT = frozenset({400, 404, 405})
-"""How an engine answers where nothing is, and where a minimal distribution has no such thing."""
+"""The statuses of an absent object, and of an API that a minimal distribution does not have."""
 
 
 class NoAnswer(Unreachable):
-    """The engine took the connection, or seemed to, and did not answer in time."""
+    """The engine, or its host, did not answer within the time limit."""
 
 
 class EngineRefused(JobFailed):
-    """The engine answered with an error; `status` is the HTTP code, `reason` its own words."""
+    """The engine answered with an error: `status` is the HTTP status, `reason` its error text."""
 
     def __init__(self, message: str, status: int, reason: str = "") -> None:
         super().__init__(message)
@@ -42,9 +42,9 @@ class EngineRefused(JobFailed):
 
 @dataclass(frozen=True)
 class Access:
-    """Credentials and TLS: a name with a password or an API key, and certificates.
+    """Credentials and TLS: user and password, or an API key; and certificate files.
 
-    `cacert` is the authority to trust instead of the system's, `certificate` and `key` are our own.
+    `cacert` is the CA to trust instead of the system's; `certificate` and `key` are the client's.
     """
 
     credentials: tuple[str, str] | None = None
@@ -55,18 +55,18 @@ class Access:
 
     @property
     def has_secret(self) -> bool:
-        """Whether every request carries a password or a key."""
+        """Whether requests carry a password or an API key."""
         return self.credentials is not None or self.apikey is not None
 
 
 ANYONE = Access()
-"""No login, and the authorities that the system trusts."""
+"""No login, and the CAs that the system trusts."""
 
 
 class EngineClient:
-    """A connection to one engine, which goes on with the next of its addresses where one is gone.
+    """A connection to one engine, which tries its other addresses if one does not answer.
 
-    It never follows proxies or .netrc of the environment, and every request has a time limit.
+    It ignores the environment's proxies and .netrc, and every request has a time limit.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class EngineClient:
         session = requests.Session()
         session.trust_env = False
         if access.credentials is not None:
-            # requests encodes as Latin-1 what RFC 7617 leaves open, and Elasticsearch reads UTF-8.
+            # RFC 7617 leaves the encoding open: requests uses Latin-1, Elasticsearch expects UTF-8.
             token = base64.b64encode(":".join(access.credentials).encode()).decode()
             session.headers["Authorization"] = f"Basic {token}"
         if access.apikey is not None:
@@ -113,7 +113,7 @@ class EngineClient:
         return answer
 
     def find(self, path: str, absent: Collection[int] = (404,)) -> JSON:
-        """GET an object; an empty one where the engine answers with a status of `absent`."""
+        """GET an object, an empty one if the engine answers with a status in `absent`."""
         try:
             return self.get(path)
         except EngineRefused as error:
@@ -124,11 +124,11 @@ class EngineClient:
     def request(
         self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
     ) -> object:
-        """Send one request and return its JSON; `timeout_s` is a shorter patience than usual.
+        """Send one request and return the answer's JSON; `timeout_s` replaces the client's limit.
 
-        Raises Unreachable when nothing answers (NoAnswer when that took the whole time limit),
-        EngineRefused on a status of 300 or more, and JobFailed for an answer above MOST_BYTES or of
-        another form.
+        Raises Unreachable if no address answers (NoAnswer at the end of the time limit),
+        EngineRefused for a status of 300 or more, and JobFailed for an answer that is longer than
+        MOST_BYTES or is not JSON.
         """
         status, answer = self._answer(method, path, body, timeout_s or self._timeout_s)
         if status >= 300:
@@ -143,25 +143,25 @@ class EngineClient:
     def _answer(
         self, method: str, path: str, body: JSON | None, limit_s: float
     ) -> tuple[int, bytes]:
-        """The status and the body that the address answers which did last, else the first other
-        that does."""
-        place = self.urls.index(self.url)
-        gone: list[str] = []
-        for url in (*self.urls[place:], *self.urls[:place]):
+        """The status and body of the answer.  Tries the address that answered last, then the
+        others; a timeout ends the attempt."""
+        current = self.urls.index(self.url)
+        failures: list[str] = []
+        for url in (*self.urls[current:], *self.urls[:current]):
             try:
-                answer = self._whole(method, url + path, body, limit_s)
+                answer = self._send(method, url + path, body, limit_s)
             except (requests.Timeout, TimeoutError):
                 raise NoAnswer(f"{url} does not answer within {limit_s:g} s: timed out") from None
             except requests.RequestException as error:
-                gone.append(f"{url} does not answer: {_cause(error)}")
+                failures.append(f"{url} does not answer: {_cause(error)}")
                 continue
             self.url = url
             return answer
-        raise Unreachable("; ".join(gone))
+        raise Unreachable("; ".join(failures))
 
-    def _whole(self, method: str, url: str, body: JSON | None, limit_s: float) -> tuple[int, bytes]:
-        """An answer up to its end, of this address and no other.  Raises TimeoutError, JobFailed,
-        and what requests does."""
+    def _send(self, method: str, url: str, body: JSON | None, limit_s: float) -> tuple[int, bytes]:
+        """Send a request to `url` and read the whole answer, without following a redirect.  Raises
+        TimeoutError, JobFailed and the exceptions of requests."""
         deadline = time.monotonic() + limit_s
         with self._session.request(
             method, url, json=body, timeout=limit_s, stream=True, allow_redirects=False
@@ -173,7 +173,7 @@ class EngineClient:
         self._session.close()
 
 
-# What OpenSSL calls an answer that is not TLS, by its release.
+# OpenSSL's reasons, in several releases, for an answer that is not TLS.
 _NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST",
                       "PACKET_LENGTH_TOO_LONG"})  # fmt: skip
 
@@ -182,9 +182,9 @@ _WRONG_NAME = frozenset({62, 64})
 
 
 def whole_body(response: requests.Response, deadline: float) -> bytes:
-    """The body of an answer that is read as it comes, however slowly.  Raises JobFailed where that
-    is longer than MOST_BYTES, TimeoutError where it has not ended by the deadline (monotonic
-    seconds), and requests.ConnectionError where it breaks off."""
+    """Read the body of an answer piece by piece.  Raises JobFailed if it is longer than MOST_BYTES,
+    TimeoutError if it has not ended by `deadline` (monotonic seconds), and requests.ConnectionError
+    if the connection breaks."""
     body = bytearray()
     try:
         while piece := response.raw.read1(_PIECE_BYTES, decode_content=True):
@@ -201,7 +201,7 @@ def whole_body(response: requests.Response, deadline: float) -> bytes:
 
 
 def _cause(error: Exception) -> str:
-    """The innermost reason of a chain of wrapped network errors, from its beginning."""
+    """A short cause of a network error: its TLS error, a known phrase, or the start of its text."""
     inner = _innermost(error)
     if isinstance(inner, ssl.SSLCertVerificationError):
         complaint = inner.verify_message.rstrip(".")
@@ -219,15 +219,15 @@ def _cause(error: Exception) -> str:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """What the libraries wrapped, each in its own way: as an argument or as the reason of it."""
+    """The innermost wrapped error: libraries wrap one as `reason` or as an argument."""
     wrapped = [getattr(error, "reason", None), *error.args]
     inner = next((inner for inner in wrapped if isinstance(inner, BaseException)), None)
     return error if inner is None else _innermost(inner)
 
 
 def _parsed(answer: bytes) -> object:
-    """The JSON of an answer; documents come back with the bytes that they were sent with, whatever
-    those are.  Raises ValueError."""
+    """The JSON of an answer; raises ValueError.  Invalid UTF-8 is replaced, because engines return
+    documents with the bytes that they were sent with."""
     try:
         parsed: object = json.loads(answer.decode("utf-8", "replace"))
     except RecursionError:
@@ -236,10 +236,10 @@ def _parsed(answer: bytes) -> object:
 
 
 def _reason(answer: bytes) -> str:
-    """The engine's own words, from `error.reason` or `error`, else the start of the body.
+    """The engine's error text, from `error.reason` or `error`, else the start of the body.
 
-    That something is invalid says little, so what caused it is added: engines give a chain of
-    causes, of which the outer ones mostly hold the inner ones.
+    The outer reason often says only that something is invalid, so the innermost `caused_by` is
+    added: as the outermost reason that contains it, and not if that is the first.
     """
     try:
         error = at(_parsed(answer), "error")
@@ -249,7 +249,7 @@ def _reason(answer: bytes) -> str:
         return answer[:_MOST_SHOWN].decode(errors="replace")
     if not isinstance(error, dict):
         return str(error)[:500]
-    # An engine without a master gives a type, and null for the reason.
+    # An engine without a master answers with a type, and null as the reason.
     chain = [str(error.get("reason") or error.get("type") or error)]
     while isinstance(error.get("caused_by"), dict):
         error = error["caused_by"]
@@ -259,7 +259,7 @@ def _reason(answer: bytes) -> str:
 
 
 def at(answer: object, *keys: str) -> object:
-    """The value under `keys`, or None when the answer has none there."""
+    """The value at the path `keys`, None if there is none."""
     for key in keys:
         if not isinstance(answer, dict) or key not in answer:
             return None
@@ -268,19 +268,20 @@ def at(answer: object, *keys: str) -> object:
 
 
 def object_at(answer: object, *keys: str) -> JSON:
-    """The object under `keys`, an empty one when the answer has none there."""
+    """The object at the path `keys`, an empty one if there is none."""
     value = at(answer, *keys)
     return value if isinstance(value, dict) else {}
 
 
 def list_at(answer: object, *keys: str) -> list[object]:
-    """The list under `keys`, an empty one when the answer has none there."""
+    """The list at the path `keys`, an empty one if there is none."""
     value = at(answer, *keys)
     return value if isinstance(value, list) else []
 
 
 def number_at(answer: object, *keys: str) -> int:
-    """The whole number under `keys`, 0 when absent; raises JobFailed on anything else."""
+    """The number at the path `keys` as an integer, 0 if there is none; raises JobFailed for any
+    other value."""
     value = at(answer, *keys)
     if value is None:
         return 0

@@ -1,4 +1,4 @@
-"""The delivery check: which events of a flood an engine, or our sink, has."""
+"""The delivery check: which events of a flood arrived in an engine or in our sink."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def numbers_of(sent: SentEvents) -> Numbers:
 
 @dataclass(frozen=True)
 class DeliveryCheck:
-    """How many events of a flood arrived never, and how many arrivals were repetitions.
+    """How many documents of a flood were lost, and how many were duplicates.
 
-    `missing` and `doubled` name the first ten of each by their sequence numbers.  Where documents
-    have none they are counted, not `identified`: one event lost and another doubled look like none.
+    `missing` and `doubled` are the numbers of the first ten lost and duplicated events.  If events
+    have no number and are only counted, `identified` is false: a loss and a duplicate cancel out.
     """
 
     lost: int
@@ -46,13 +46,13 @@ class DeliveryCheck:
 
 @dataclass(frozen=True)
 class Expectation:
-    """How many documents each message of a flood's pool gives, for each output; -1 where that
-    differs from time to time, of which nothing is expected."""
+    """How many documents each message of a flood's pool gives, for each output; -1 if that varies
+    from one time to the next, so that nothing is expected."""
 
     outputs: tuple[tuple[int, ...], ...]
 
     def of_events(self, output: int, sent: SentEvents) -> Numbers:
-        """The documents of each event that was sent, in the order of their numbers."""
+        """The number of documents of each sent event, in the order of event numbers."""
         pool = np.array(self.outputs[output], dtype=np.int64)
         blocks, places = np.divmod(numbers_of(sent), BLOCK)
         events = blocks // len(sent.counts) * BLOCK + places
@@ -60,19 +60,19 @@ class Expectation:
         return documents
 
     def documents(self, sent: SentEvents) -> int:
-        """All documents that are expected."""
+        """The number of documents that the sent events give in all outputs."""
         counts = (self.of_events(number, sent) for number in range(len(self.outputs)))
         return sum(int(documents.clip(min=0).sum()) for documents in counts)
 
     @property
     def is_sure(self) -> bool:
-        """Whether it is known of each message what it gives."""
+        """Whether it is known for each message and output how many documents it gives."""
         return all(documents >= 0 for output in self.outputs for documents in output)
 
     @property
     def first_sure(self) -> int | None:
-        """The first output with documents of which it is known of each message whether it gives
-        one."""
+        """The first output that has documents and for which each message gives one or none, None
+        if there is no such output."""
         sure = (
             n
             for n, documents in enumerate(self.outputs)
@@ -84,7 +84,7 @@ class Expectation:
 def check_by_sink(
     client: EngineClient, pattern: str, sent: SentEvents, run: str, expectation: Expectation
 ) -> DeliveryCheck:
-    """What became of the events of a run in the sink."""
+    """The delivery check of a run in the sink, which compares the events itself."""
     body: JSON = {
         "sent": list(sent.counts),
         "run": run,
@@ -94,10 +94,10 @@ def check_by_sink(
 
 
 def check_by_counters(sent: int, indexed: int, counted: int) -> DeliveryCheck:
-    """What became of `sent` events whose documents carry no number, in the ceiling tier: `indexed`
-    is the engine's index_total, `counted` its _count.
+    """The delivery check of `sent` documents that carry no number, as with the mapping `none`.
 
-    Where the two disagree the worse counts.  A loss that a repetition makes up for is not seen.
+    `indexed` is the engine's index_total, `counted` its _count; the worse of the two is taken.  A
+    loss and a duplicate that cancel out are not seen.
     """
     return DeliveryCheck(
         lost=max(0, sent - min(indexed, counted)),
@@ -111,10 +111,10 @@ def check_by_counters(sent: int, indexed: int, counted: int) -> DeliveryCheck:
 def searchable(
     client: EngineClient, pattern: str, run: str, output: int, width: int
 ) -> dict[int, int]:
-    """Documents of an output that a search finds already, by the number of their event: how many
-    there are of `width` numbers each, under the first of these.
+    """How many documents of an output a search finds: counts by ranges of `width` event numbers,
+    each under the first number of its range.
 
-    A search switches on the refresh of a shard that was idle: it belongs into a phase of its own.
+    A search starts the refresh of an idle shard again, so it belongs into a phase of its own.
     """
     first = first_number(run, output)
     histogram = {"field": FIELD, "interval": width, "offset": first % width, "min_doc_count": 1}
@@ -127,7 +127,7 @@ def searchable(
 def searchable_by_sink(
     client: EngineClient, pattern: str, run: str, output: int, width: int
 ) -> dict[int, int]:
-    """The same of our sink, whose documents can be found the moment they arrive."""
+    """The counts that `searchable` gives, from our sink, which finds documents once they arrive."""
     path = f"/_sink/{pattern}/numbers?run={run}&output={output}&width={width}"
     return _by_key(list_at(client.get(path), "buckets"))
 
@@ -138,7 +138,7 @@ def _by_key(buckets: list[object]) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class FaultCount:
-    """One fault at work: how many documents it met, and how many the sink counted of them."""
+    """An injected fault: how many documents it hit, and how many of those the sink stored."""
 
     fault: str
     documents: int
@@ -146,20 +146,20 @@ class FaultCount:
 
 
 def fault_counts(client: EngineClient) -> tuple[FaultCount, ...]:
-    """What the sink did wrong so far, as it was told to."""
+    """The faults that the sink has injected so far."""
     return tuple(
         FaultCount(
-            str(at(strike, "fault")), number_at(strike, "documents"), number_at(strike, "stored")
+            str(at(count, "fault")), number_at(count, "documents"), number_at(count, "stored")
         )
-        for strike in list_at(client.get("/_sink/faults"), "strikes")
+        for count in list_at(client.get("/_sink/faults"), "strikes")
     )
 
 
 @dataclass(frozen=True)
 class ArrivedRun:
-    """What arrived of one flood: how many different events, and their delivery check.
+    """What arrived of one flood: the number of distinct events, and their delivery check.
 
-    How much was sent is not known here: the highest number counts as the last event.
+    The sink does not know how many were sent, so the highest number counts as the last event.
     """
 
     run_id: str
@@ -169,7 +169,7 @@ class ArrivedRun:
 
 @dataclass(frozen=True)
 class Arrived:
-    """What arrived in one index of the sink: all documents, and each flood by its identity."""
+    """What arrived in one index of the sink: the number of documents, and each flood's events."""
 
     index: str
     documents: int
@@ -177,7 +177,7 @@ class Arrived:
 
 
 def arrived(client: EngineClient) -> tuple[Arrived, ...]:
-    """Everything that the sink counted, by index."""
+    """What the sink has counted so far, for each index."""
     return tuple(
         Arrived(
             index=str(at(index, "index")),
@@ -207,43 +207,45 @@ def _numbers(answer: object, name: str) -> tuple[int, ...]:
     return tuple(item for item in list_at(answer, name) if isinstance(item, int))
 
 
-# Each is read by going through all documents, and has 1 % more or less than its share.
+# The engine reads all documents once for each partition, and the sizes of partitions vary by 1 %.
 _PARTITION = 40_000
-# Below `search.max_buckets`, 65,536.
+# Both are below `search.max_buckets`, 65,536.
 _MOST_BUCKETS = 60_000
-# Far below `search.max_buckets`, 65,536.
 _MOST_RANGES = 10_000
 
 
 def check_by_identity(
     client: EngineClient, pattern: str, sent: SentEvents, run: str, expectation: Expectation
 ) -> DeliveryCheck:
-    """What became of the events of a run in an engine, after a refresh.
+    """The delivery check of a run in an engine, by event numbers, after a refresh.
 
-    Of outputs that take every event once, or none, one answer proves that all is well: no number
-    twice, and as many documents in all and in each range of numbers as events.  Of one that takes
-    some, and where a number could be in two shards, every number is read.
+    If each output takes all events or none, one answer can prove that delivery is complete (see
+    `_is_complete`).  Otherwise, and if a number could be in two shards, every number is read.
     """
-    if _adds_up(client, pattern, sent, run, expectation):
+    if _is_complete(client, pattern, sent, run, expectation):
         return DeliveryCheck(0, 0, (), ())
     outputs = range(len(expectation.outputs))
     end = sent.end
     arrivals = np.zeros((len(outputs), end), dtype=np.int64)
-    for values, times in _counts(client, pattern):
-        places, micros = np.divmod(values, 10**MICRO_DIGITS)
-        at_output, numbers = places - FIRST_OUTPUT, micros - int(run) * RUN_MICROS
-        ours = (at_output >= 0) & (at_output < len(outputs)) & (numbers >= 0) & (numbers < end)
-        arrivals[at_output[ours], numbers[ours]] = times[ours]
+    for values, counts in _counts(client, pattern):
+        prefixes, micros = np.divmod(values, 10**MICRO_DIGITS)
+        output, numbers = prefixes - FIRST_OUTPUT, micros - int(run) * RUN_MICROS
+        ours = (output >= 0) & (output < len(outputs)) & (numbers >= 0) & (numbers < end)
+        arrivals[output[ours], numbers[ours]] = counts[ours]
     return joined(
         check_arrivals(arrivals[output], sent, expectation.of_events(output, sent))
         for output in outputs
     )
 
 
-def _adds_up(
+def _is_complete(
     client: EngineClient, pattern: str, sent: SentEvents, run: str, expectation: Expectation
 ) -> bool:
-    """By the number that is there most often, with which terms begin, and counts of ranges."""
+    """Whether one answer proves that each event arrived once: the most frequent number occurs once,
+    and the documents in all and in each range of numbers are as many as the events.
+
+    Only if an output's documents are in one shard is the most frequent number exact.
+    """
     if any(set(output) not in ({0}, {1}) for output in expectation.outputs):
         return False
     bases = [first_number(run, n) for n, output in enumerate(expectation.outputs) if any(output)]
@@ -261,26 +263,26 @@ def _adds_up(
         },
     }
     body: JSON = {"size": 0, "track_total_hits": True, "aggs": aggs}
-    answer = _asked(client, pattern, body)
-    # An index for each output, of one shard.
-    is_spread = number_at(answer, "_shards", "total") > len(_buckets(answer, "indices"))
-    if is_spread or any(
+    answer = _search(client, pattern, body)
+    # Each output must have one index, and that one shard.
+    is_sharded = number_at(answer, "_shards", "total") > len(_buckets(answer, "indices"))
+    if is_sharded or any(
         len(_buckets(bucket, "indices")) > 1 for bucket in _buckets(answer, "outputs")
     ):
         return False
     repeated = any(number_at(bucket, "doc_count") > 1 for bucket in _buckets(answer, "most"))
-    held = [number_at(bucket, "doc_count") for bucket in _buckets(answer, "within")]
-    wanted = [end - first for first, end in ranges]
-    return not repeated and held == wanted and _total(answer) == sum(wanted)
+    counts = [number_at(bucket, "doc_count") for bucket in _buckets(answer, "within")]
+    expected = [end - first for first, end in ranges]
+    return not repeated and counts == expected and _total(answer) == sum(expected)
 
 
 def _in_ranges(ranges: Iterable[tuple[int, int]]) -> JSON:
-    within = [{"from": first, "to": end} for first, end in ranges]
-    return {"range": {"field": FIELD, "ranges": within}}
+    bounds = [{"from": first, "to": end} for first, end in ranges]
+    return {"range": {"field": FIELD, "ranges": bounds}}
 
 
 def joined(checks: Iterable[DeliveryCheck]) -> DeliveryCheck:
-    """Several checks of the same events as one."""
+    """The checks of several outputs as one."""
     parts = tuple(checks)
     return DeliveryCheck(
         lost=sum(check.lost for check in parts),
@@ -294,51 +296,52 @@ def _total(answer: object) -> int:
     return number_at(answer, "hits", "total", "value")
 
 
-def _asked(client: EngineClient, pattern: str, body: JSON) -> object:
-    """The answer of every shard; of some alone none, which the engine gives by default."""
+def _search(client: EngineClient, pattern: str, body: JSON) -> object:
+    """Search all shards: by default the engine leaves out the results of failed ones."""
     options = "request_cache=false&allow_partial_search_results=false"
     return client.request("POST", f"/{pattern}/_search?{options}", body)
 
 
 def _counts(client: EngineClient, pattern: str) -> Iterator[tuple[Numbers, Numbers]]:
-    """Every number in the engine, of which there are no more than documents, with how often it is
-    there, in several parts.
+    """Every number in the engine and how many documents have it, one partition at a time.
 
-    In partitions small enough that no shard leaves a number out, so that the counts are exact
-    ("Filtering values with partitions", terms aggregation).
+    Partitions are so small that no shard leaves a number out, so the counts are exact ("Filtering
+    values with partitions", terms aggregation).  There are at most as many numbers as documents.
     """
-    documents = _total(_asked(client, pattern, {"size": 0, "track_total_hits": True}))
+    documents = _total(_search(client, pattern, {"size": 0, "track_total_hits": True}))
     partitions = documents // _PARTITION + 1
     for partition in range(partitions):
         part = {"partition": partition, "num_partitions": partitions}
         terms = {"field": FIELD, "size": _MOST_BUCKETS, "include": part}
         body: JSON = {"size": 0, "aggs": {"numbers": {"terms": terms}}}
-        buckets = _buckets(_asked(client, pattern, body), "numbers")
-        numbers, times = (
+        buckets = _buckets(_search(client, pattern, body), "numbers")
+        numbers, counts = (
             np.array([number_at(bucket, key) for bucket in buckets], dtype=np.int64)
             for key in ("key", "doc_count")
         )
-        yield numbers, times
+        yield numbers, counts
 
 
 def _buckets(answer: object, name: str) -> list[object]:
-    """Those of an aggregation of an answer, or of one below a bucket."""
+    """The buckets of an aggregation, of a whole answer or inside one of its buckets."""
     return list_at(at(answer, "aggregations") or answer, name, "buckets")
 
 
 def check_arrivals(
-    arrivals: Numbers, sent: SentEvents, wanted: Numbers | None = None
+    arrivals: Numbers, sent: SentEvents, documents: Numbers | None = None
 ) -> DeliveryCheck:
-    """What became of the events that were sent, where `arrivals` says how often each number below
-    `sent.end` came: once each is right, or as often as `wanted` says in the order of the numbers,
-    where -1 is always right."""
+    """The delivery check by `arrivals`: how often each number below `sent.end` arrived.
+
+    `documents` are the expected arrivals of each sent event, in the order of event numbers: one
+    each if None, any number for -1.
+    """
     numbers = numbers_of(sent)
-    right = np.ones(len(numbers), dtype=np.int64) if wanted is None else wanted
-    over = np.where(right < 0, 0, arrivals[numbers] - right)
-    missing, doubled = numbers[over < 0], numbers[over > 0]
+    expected = np.ones(len(numbers), dtype=np.int64) if documents is None else documents
+    excess = np.where(expected < 0, 0, arrivals[numbers] - expected)
+    missing, doubled = numbers[excess < 0], numbers[excess > 0]
     return DeliveryCheck(
-        lost=int(-over.clip(max=0).sum()),
-        duplicated=int(over.clip(min=0).sum()),
+        lost=int(-excess.clip(max=0).sum()),
+        duplicated=int(excess.clip(min=0).sum()),
         missing=tuple(int(number) for number in missing[:NAMED]),
         doubled=tuple(int(number) for number in doubled[:NAMED]),
     )

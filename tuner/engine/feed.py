@@ -1,4 +1,4 @@
-"""Clients that send an engine bulk requests which are ready beforehand, as fast as it answers."""
+"""Clients that send prepared bulk requests to an engine, as fast as it answers."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from tuner.modules.omelasticsearch import OmelasticsearchOutput
 MOST_BULK_BYTES = 100 * 1024**2
 """The default of Elasticsearch's and OpenSearch's `http.max_content_length`."""
 
-# What omelasticsearch sends; it takes no compressed replies.
+# The headers of omelasticsearch, which accepts no compressed replies.
 _HEADERS = {"Content-Type": "application/json; charset=utf-8", "Accept-Encoding": "identity"}
 _TIMEOUT_S = 10.0
-# A text inside the reply cannot hold this: JSON escapes its quotes.
-_ALL_WELL = b'"errors":false'
-_FINE = 300
+# No string in a reply can contain this, because JSON escapes the quotes.
+_NO_ERRORS = b'"errors":false'
+_FIRST_ERROR = 300
 
 
 @dataclass(frozen=True)
 class Bulk:
-    """The body of one bulk request, and how many documents it has."""
+    """The body of one bulk request, and its number of documents."""
 
     body: bytes
     documents: int
 
 
-def kept(client: EngineClient) -> bytes:
-    """What our sink kept of the bulks that reached it, which is nothing unless it was told to."""
+def kept_bulks(client: EngineClient) -> bytes:
+    """The bulk lines that our sink has kept; none unless it was started to keep some."""
     with client.new_session() as session:
         response = session.get(f"{client.url}/_sink/kept", timeout=_TIMEOUT_S)
     if response.status_code != 200:
@@ -45,9 +45,10 @@ def kept(client: EngineClient) -> bytes:
 
 
 def bulks_of(lines: bytes, documents: int) -> tuple[Bulk, ...]:
-    """Action and document lines as bulks of `documents` each, or of as many as 100 MiB hold.
+    """Action and document lines as bulks of `documents` each, or fewer if these could exceed
+    100 MiB.
 
-    What is left for no whole bulk is left out, unless it is all there is.
+    Lines that do not fill the last bulk are left out, unless there is no other.
     """
     pairs = list(_pairs(lines))
     longest = max(map(len, pairs), default=1)
@@ -63,27 +64,28 @@ def _pairs(lines: bytes) -> Iterator[bytes]:
 
 
 def bulk_path(output: OmelasticsearchOutput) -> str:
-    """Where bulks go, with the filter of the output, so that replies cost what they cost there."""
+    """The path for bulk requests, with the output's filter_path, so that replies cost the same as
+    rsyslog's."""
     query = f"?filter_path={','.join(output.filter_path)}" if output.filter_path else ""
     return f"/_bulk{query}"
 
 
 def fault_in(status: int, reply: bytes) -> str | None:
-    """What went wrong with a bulk request, by the reply to it; None when all of it was indexed.
+    """The error of a bulk request, by its reply; None if all documents were indexed.
 
-    A filtered reply may hold neither `errors` nor the items' `status`: then only the engine's
-    counters can tell.
+    With a filter_path the reply may have neither `errors` nor the items' `status`: then only the
+    engine's counters can tell.
     """
     if status != 200:
         return f"HTTP {status}: {reply[:200].decode(errors='replace')}"
-    if _ALL_WELL in reply:
+    if _NO_ERRORS in reply:
         return None
     try:
         items = list_at(json.loads(reply), "items")
     except ValueError:
         return f"a reply that is not JSON: {reply[:200].decode(errors='replace')}"
     outcomes = (at(item, verb) for item in items for verb in ("index", "create"))
-    refused = next((outcome for outcome in outcomes if number_at(outcome, "status") >= _FINE), None)
+    refused = next((item for item in outcomes if number_at(item, "status") >= _FIRST_ERROR), None)
     if refused is None:
         return None
     reason = at(refused, "error", "reason") or "no reason given"
@@ -91,9 +93,9 @@ def fault_in(status: int, reply: bytes) -> str | None:
 
 
 @dataclass(frozen=True)
-class Fed:
-    """How far the clients have come together: documents sent, and those of them whose bulk was
-    answered without a fault; CPU seconds of their threads; and the first fault, which ends all."""
+class FeedProgress:
+    """The progress of all clients together: documents sent, and those acknowledged without a fault;
+    CPU seconds of their threads; and the first fault, which stops all clients."""
 
     sent: int
     acknowledged: int
@@ -101,18 +103,20 @@ class Fed:
     fault: str | None
 
 
-_NOTHING = Fed(0, 0, 0.0, None)
+_START = FeedProgress(0, 0, 0.0, None)
 
 
 class Feed:
-    """`clients` threads that send `bulks` in turn, over and over, each on a connection of its own;
-    for a `with` statement, whose end they do not outlive."""
+    """`clients` threads that send `bulks` in turn, over and over, each on its own connection.
+
+    They run inside a `with` statement and stop at its end.
+    """
 
     def __init__(
         self, client: EngineClient, path: str, bulks: Sequence[Bulk], clients: int
     ) -> None:
         self._url, self._bulks, self._turns = client.url + path, bulks, itertools.count()
-        self._ended, self._counting, self._fed = threading.Event(), threading.Lock(), _NOTHING
+        self._stopped, self._lock, self._progress = threading.Event(), threading.Lock(), _START
         self._clients = [
             threading.Thread(
                 target=self._run, args=(client.new_session(),), daemon=True, name="feed"
@@ -132,42 +136,42 @@ class Feed:
     def __exit__(self, *error: object) -> None:
         self.stop()
 
-    def progress(self) -> Fed:
-        """How far it has come."""
-        return self._fed
+    def progress(self) -> FeedProgress:
+        """The progress so far."""
+        return self._progress
 
     def stop(self) -> None:
-        """Begin no further bulk, and wait for the answers to those under way (up to 10 s): one
-        that comes late would make an index that was removed meanwhile anew."""
-        self._ended.set()
+        """Send no further bulk, and wait up to 10 s for the answers to those in flight: a late bulk
+        would create a removed index again."""
+        self._stopped.set()
         for client in self._clients:
             if client.is_alive():
                 client.join()
 
     def _run(self, session: requests.Session) -> None:
-        """Send as one client until the end, or the first fault."""
+        """Send as one client until `stop` or the first fault of any client."""
         with session:
-            while not self._ended.is_set():
+            while not self._stopped.is_set():
                 bulk = self._bulks[next(self._turns) % len(self._bulks)]
                 begun_s = time.thread_time()
-                self._count(Fed(bulk.documents, 0, 0.0, None))
+                self._add(FeedProgress(bulk.documents, 0, 0.0, None))
                 fault = self._send(session, bulk)
                 acknowledged = bulk.documents if fault is None else 0
-                self._count(Fed(0, acknowledged, time.thread_time() - begun_s, fault))
+                self._add(FeedProgress(0, acknowledged, time.thread_time() - begun_s, fault))
                 if fault is not None:
-                    self._ended.set()
+                    self._stopped.set()
 
-    def _count(self, more: Fed) -> None:
-        with self._counting:
-            self._fed = Fed(
-                self._fed.sent + more.sent,
-                self._fed.acknowledged + more.acknowledged,
-                self._fed.cpu_s + more.cpu_s,
-                self._fed.fault or more.fault,
+    def _add(self, more: FeedProgress) -> None:
+        with self._lock:
+            self._progress = FeedProgress(
+                self._progress.sent + more.sent,
+                self._progress.acknowledged + more.acknowledged,
+                self._progress.cpu_s + more.cpu_s,
+                self._progress.fault or more.fault,
             )
 
     def _send(self, session: requests.Session, bulk: Bulk) -> str | None:
-        """What went wrong with a bulk; None when all of it was indexed."""
+        """Send a bulk; returns its error, None if all documents were indexed."""
         try:
             with session.post(
                 self._url, data=bulk.body, headers=_HEADERS, timeout=_TIMEOUT_S, stream=True

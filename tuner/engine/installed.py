@@ -1,5 +1,5 @@
-"""What a cluster has of the things that a profile is rendered to, whether it would accept another
-index template, and what is asked of its fields.  Only read, never changed."""
+"""Templates, settings and policies of a cluster, whether it would accept an index template, and
+what its fields are used for.  Only reads, changes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tuner.modules.field import Use
 
 @dataclass(frozen=True)
 class OpenIndex:
-    """An open index: its settings as they were given, and the defaults of all others; flat."""
+    """An open index: its explicit settings, and the defaults of all others, under flat names."""
 
     name: str
     settings: JSON
@@ -35,25 +35,26 @@ class OpenIndex:
 
 
 def component_template(client: EngineClient, name: str) -> JSON | None:
-    """The component template of that name, None when there is none."""
+    """The component template of that name, None if there is none."""
     answer = client.find(f"/_component_template/{name}", ABSENT)
     entries = list_at(answer, "component_templates")
     named = (entry for entry in entries if at(entry, "name") == name)
     return next((object_at(entry, "component_template") for entry in named), None)
 
 
-# What no name of an index has.
-_NO_NAME = re.compile(r"[\s\\/*?\"<>|,#\x00-\x1f\x7f]")
+# Characters that no index name has.
+_NOT_IN_NAMES = re.compile(r"[\s\\/*?\"<>|,#\x00-\x1f\x7f]")
 
 
 def open_indices(client: EngineClient, pattern: str) -> tuple[OpenIndex, ...]:
-    """The open indices that a pattern, an alias or a data stream stands for, sorted by name.
-    Raises JobFailed for an answer of another form: settings are put where a name says."""
+    """The open indices of a pattern, an alias or a data stream, sorted by name.  Raises JobFailed
+    if the answer has another form or invalid names, because settings are later put to these names.
+    """
     choice = "expand_wildcards=open&ignore_unavailable=true&allow_no_indices=true"
     form = "flat_settings=true&include_defaults=true"
     answer = client.find(f"/{pattern}/_settings?{choice}&{form}", ABSENT)
-    forms = (isinstance(at(answer, name, "settings"), dict) for name in answer)
-    if not all(forms) or any(map(_NO_NAME.search, answer)):
+    have_settings = (isinstance(at(answer, name, "settings"), dict) for name in answer)
+    if not all(have_settings) or any(map(_NOT_IN_NAMES.search, answer)):
         raise JobFailed(f"{client.url} answers, but not like Elasticsearch or OpenSearch")
     indices = (
         OpenIndex(name, object_at(index, "settings"), object_at(index, "defaults"))
@@ -63,7 +64,7 @@ def open_indices(client: EngineClient, pattern: str) -> tuple[OpenIndex, ...]:
 
 
 def lifecycle_policy(client: EngineClient, engine: Engine, name: str) -> JSON | None:
-    """The policy of that name of ILM or ISM, as `{"policy": ...}`; None when there is none."""
+    """The ILM or ISM policy of that name, as `{"policy": ...}`; None if there is none."""
     if engine is Engine.OPENSEARCH:
         answer = client.find(f"/_plugins/_ism/policies/{name}", ABSENT)
     else:
@@ -73,7 +74,7 @@ def lifecycle_policy(client: EngineClient, engine: Engine, name: str) -> JSON | 
 
 
 def alias_writes(client: EngineClient, name: str) -> bool | None:
-    """Whether writes to an alias go to one index, None when there is no such alias."""
+    """Whether writes to an alias go to exactly one index; None if there is no such alias."""
     answer = client.find(f"/_alias/{name}", ABSENT)
     if not answer:
         return None
@@ -83,19 +84,20 @@ def alias_writes(client: EngineClient, name: str) -> bool | None:
 
 @dataclass(frozen=True)
 class InstalledTemplate:
-    """An index template of a cluster, as the cluster tells it."""
+    """An index template of a cluster, with the body that the cluster returns."""
 
     name: str
     body: JSON
 
     @property
     def patterns(self) -> tuple[str, ...]:
-        """The names of indices that it is for."""
+        """The index_patterns: which indices the template applies to."""
         return tuple(map(str, list_at(self.body, "index_patterns")))
 
     @property
     def priority(self) -> int:
-        """The highest of those that match an index counts; the older kind calls it order."""
+        """Of the templates that match an index, the one with the highest priority applies.  Legacy
+        templates call it `order`."""
         return number_at(self.body, "priority") or number_at(self.body, "order")
 
 
@@ -107,7 +109,7 @@ def installed_templates(client: EngineClient) -> tuple[InstalledTemplate, ...]:
 
 
 def old_templates(client: EngineClient) -> tuple[InstalledTemplate, ...]:
-    """Every template of the older kind, those of `_template`, sorted by name."""
+    """Every legacy template (`_template`), sorted by name."""
     answer = client.find("/_template", ABSENT)
     return tuple(InstalledTemplate(name, object_at(answer, name)) for name in sorted(answer))
 
@@ -115,17 +117,18 @@ def old_templates(client: EngineClient) -> tuple[InstalledTemplate, ...]:
 def same_template(
     templates: Sequence[InstalledTemplate], name: str, patterns: Sequence[str]
 ) -> InstalledTemplate | None:
-    """The one of that name, else one for exactly these patterns: what a new version replaces."""
+    """The installed template that a new version replaces: the one of that name, else one with
+    exactly these patterns."""
     named = (template for template in templates if template.name == name)
     alike = (template for template in templates if sorted(template.patterns) == sorted(patterns))
     return next(named, None) or next(alike, None)
 
 
-def stronger(
+def overriding_templates(
     templates: Sequence[InstalledTemplate], index: str, priority: int
 ) -> tuple[InstalledTemplate, ...]:
-    """Those that a new index of that name would get instead: of all that match, the engine takes
-    the one with the highest priority and no part of the others."""
+    """The matching templates with a higher priority, which a new index of that name would use
+    instead: the engine applies only the one with the highest priority."""
     return tuple(
         template
         for template in templates
@@ -135,29 +138,31 @@ def stronger(
 
 
 def simulate(client: EngineClient, template: JSON, index: str, replaces: str | None) -> None:
-    """Have the engine try `template` for a new index of the name `index`; raises EngineRefused
-    with its reasons.
+    """Let the engine simulate `template` for a new index named `index`; raises EngineRefused with
+    the engine's reasons.
 
-    The template of the name `replaces` is left out of it: next to one of the same priority and
-    patterns no engine takes another.
+    If `replaces` names an installed template, it is left out: no engine accepts a second template
+    with the same patterns and priority.
     """
-    place = f"_simulate_index/{index}" if replaces is None else f"_simulate/{replaces}"
-    client.request("POST", f"/_index_template/{place}", template)
+    call = f"_simulate_index/{index}" if replaces is None else f"_simulate/{replaces}"
+    client.request("POST", f"/_index_template/{call}", template)
 
 
-# The text around the reason: that the template, under the name of its trial, is invalid.
-_AROUND = re.compile(r"^composable template \[[^\]]*\] template after composition is invalid: ")
-_TRIAL = re.compile(r"\[simulate_[a-z_]*template_[^\]]*\]")
+# The engine puts this before the reason.
+_PREFIX = re.compile(r"^composable template \[[^\]]*\] template after composition is invalid: ")
+# The name that the engine gives a simulated template.
+_SIMULATED_NAME = re.compile(r"\[simulate_[a-z_]*template_[^\]]*\]")
 _NUMBERED = re.compile(r"(?:^|;)\s*\d+: ")
 _SETTING = re.compile(r"\[index\.([A-Za-z0-9_.]+)\]")
 _FIELD = re.compile(r"(?:field|mapper) \[([^\]]+)\]")
-# OpenSearch says it of every setting that it does not know, after saying that it does not.
+# A second reason that OpenSearch gives for each unknown setting.
 _NOISE = "to be private but it was not"
 
 
 @dataclass(frozen=True)
 class Reason:
-    """One of them: the engine's words, and the setting (without `index.`) or the field it names."""
+    """A reason for which an engine refuses a template: its text, and the setting (without `index.`)
+    or the field that it names."""
 
     text: str
     setting: str | None
@@ -165,11 +170,11 @@ class Reason:
 
 
 def reasons(answer: str) -> tuple[Reason, ...]:
-    """Each reason in the engine's answer to a template, in its order."""
-    _, failed, listed = answer.partition("Validation Failed: ")
-    if not failed:
-        return (_reason(_TRIAL.sub("[ours]", _AROUND.sub("", answer))),)
-    parts = _NUMBERED.split(listed.removesuffix("]").removesuffix(";"))
+    """The reasons in an engine's answer to a template, in the engine's order."""
+    _, separator, numbered = answer.partition("Validation Failed: ")
+    if not separator:
+        return (_reason(_SIMULATED_NAME.sub("[ours]", _PREFIX.sub("", answer))),)
+    parts = _NUMBERED.split(numbered.removesuffix("]").removesuffix(";"))
     return tuple(_reason(part) for part in parts if part.strip() and _NOISE not in part)
 
 
@@ -183,7 +188,7 @@ def _reason(text: str) -> Reason:
     )
 
 
-# Of OpenSearch, and of Elasticsearch before 7.15.
+# Answers of OpenSearch, and of Elasticsearch before 7.15.
 _NO_SUCH_API = "this engine does not count searches by field"
 _NOT_ALLOWED = "this login may not see what is searched (it needs the index privilege manage)"
 _UNCOUNTED = {400: _NO_SUCH_API, 404: _NO_SUCH_API, 405: _NO_SUCH_API, 403: _NOT_ALLOWED}
@@ -196,8 +201,11 @@ _NUMBERS = frozenset({
 
 @dataclass(frozen=True)
 class FieldUses:
-    """By their paths, what fields have been asked for `since` then; without a time all that they
-    serve, and `why` it is not known what was asked; and the types that they are mapped to."""
+    """The uses and the mapped types of fields, by path.
+
+    The uses are those counted `since` that time.  If it is None, they are all uses that the mapping
+    allows, and `why` says why there are no counts.
+    """
 
     of_field: Mapping[str, frozenset[Use]]
     types: Mapping[str, str]
@@ -206,12 +214,12 @@ class FieldUses:
 
 
 def field_uses(client: EngineClient, pattern: str) -> FieldUses | None:
-    """What has been asked of the fields of these indices since their shards started, as the engine
-    counts it; where nothing was asked, or nothing is counted, what their mapping serves.  None
-    where there are no such indices.
+    """How the fields of these indices have been used since their shards started, as the engine
+    counts it; if it counts nothing, the uses that their mapping allows.  None if no index with
+    fields matches.
 
-    Source: the documentation of Elasticsearch's field usage stats API; what each query and
-    aggregation counts was measured on 8.19.
+    Source: the documentation of Elasticsearch's field usage stats API.  Which counter each query
+    and aggregation increments was measured on 8.19.
     """
     path = f"/{quote(pattern, safe='*')}"
     types: dict[str, str] = {}
@@ -222,28 +230,28 @@ def field_uses(client: EngineClient, pattern: str) -> FieldUses | None:
             served[name] = served.get(name, frozenset()) | _served(types[name], field)
     if not types:
         return None
-    asked, since = dict.fromkeys(types, frozenset[Use]()), list[int]()
-    counted, why = JSON(), "nothing has been searched there"
+    used, since = dict.fromkeys(types, frozenset[Use]()), list[int]()
+    stats, why = JSON(), "nothing has been searched there"
     try:
-        counted = client.get(f"{path}/_field_usage_stats")
+        stats = client.get(f"{path}/_field_usage_stats")
     except EngineRefused as refused:
         if refused.status not in _UNCOUNTED:
             raise
         why = _UNCOUNTED[refused.status]
-    for shard in (shard for index in counted.values() for shard in list_at(index, "shards")):
+    for shard in (shard for index in stats.values() for shard in list_at(index, "shards")):
         since.append(number_at(shard, "tracking_started_at_millis"))
         for name, counts in object_at(shard, "stats", "fields").items():
             if name in types:
-                asked[name] |= frozenset(_asked(types[name], counts))
-    if any(asked.values()):
+                used[name] |= frozenset(_used(types[name], counts))
+    if any(used.values()):
         return FieldUses(
-            _by_field(asked, types), types, datetime.fromtimestamp(min(since) / 1000, UTC)
+            _by_field(used, types), types, datetime.fromtimestamp(min(since) / 1000, UTC)
         )
     return FieldUses(_by_field(served, types), types, None, why)
 
 
 def _fields(properties: JSON, above: str) -> Iterator[tuple[str, JSON]]:
-    """All fields by their paths, those inside of objects and multi-fields too."""
+    """All fields with their paths, including those inside objects and multi-fields."""
     for name in properties:
         field = object_at(properties, name)
         yield f"{above}{name}", field
@@ -252,7 +260,7 @@ def _fields(properties: JSON, above: str) -> Iterator[tuple[str, JSON]]:
 
 
 def _served(kind: str, field: JSON) -> frozenset[Use]:
-    """What a field of a mapping serves."""
+    """The uses that the mapping of a field allows."""
     served: set[Use] = set()
     if field.get("index", True):
         served |= {Use.FULL_TEXT, Use.PHRASE} if kind in _TEXTS else set()
@@ -263,12 +271,12 @@ def _served(kind: str, field: JSON) -> frozenset[Use]:
     return frozenset(served)
 
 
-def _asked(kind: str, counts: object) -> Iterator[Use]:
-    """What the counts of a field's structures say that was asked of it."""
+def _used(kind: str, counts: object) -> Iterator[Use]:
+    """The uses of a field, by how often the engine has read each of its index structures."""
     terms, columns = number_at(counts, "inverted_index", "terms"), number_at(counts, "doc_values")
     if kind in _TEXTS:
         yield from [Use.FULL_TEXT] if terms else []
-    # An aggregation of keywords looks at their terms, too.
+    # An aggregation of keywords reads their terms, too.
     elif terms > columns or number_at(counts, "inverted_index", "postings"):
         yield Use.TERM
     if number_at(counts, "inverted_index", "positions"):
@@ -282,10 +290,10 @@ def _asked(kind: str, counts: object) -> Iterator[Use]:
 def _by_field(
     uses: Mapping[str, frozenset[Use]], types: Mapping[str, str]
 ) -> Mapping[str, frozenset[Use]]:
-    """The uses of multi-fields, such as message.keyword, as those of the field that they are of."""
-    made: dict[str, frozenset[Use]] = {}
-    for name, of_name in uses.items():
-        above = name.rpartition(".")[0]
-        field = above if types.get(above, "object") not in {"object", "nested"} else name
-        made[field] = made.get(field, frozenset()) | of_name
-    return made
+    """The uses by field, with those of a multi-field, such as message.keyword, under its parent."""
+    merged: dict[str, frozenset[Use]] = {}
+    for path, path_uses in uses.items():
+        parent = path.rpartition(".")[0]
+        field = parent if types.get(parent, "object") not in {"object", "nested"} else path
+        merged[field] = merged.get(field, frozenset()) | path_uses
+    return merged

@@ -1,7 +1,7 @@
-"""Templates, settings and policies in one form, whoever wrote them: a profile or an engine.  Pure.
+"""The normal form of templates, settings and policies, so that a profile's can be compared with
+those that an engine returns.  Pure.
 
-Engines give settings back as nested texts, add what they keep for themselves, and leave empty
-parts in; what means the same is the same here.
+Engines return settings as nested strings, and add bookkeeping, defaults and empty parts.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ _OURS, _BOOKKEEPING, _MAY_BE_EMPTY = (
     frozenset(_TABLE[kind]) for kind in ("ours", "bookkeeping", "may_be_empty")
 )
 _IMPLIED: Mapping[str, object] = _TABLE["implied"]
-# What a template of `_template` has where it says nothing.
-_FIRST = ("order", "0")
+# The default order of a legacy template.
+_DEFAULT_ORDER = ("order", "0")
 
 
 def template(body: JSON) -> JSON:
-    """An index template, one of `_template` too, or a component template; its settings flat, all
-    values as texts."""
+    """An index, legacy or component template in normal form: settings flat, all values strings."""
     outer = {key: value for key, value in body.items() if key not in {"template", *_BOOKKEEPING}}
-    parts = _without_mark({**outer, **object_at(body, "template")})
+    parts = _without_our_meta({**outer, **object_at(body, "template")})
     flat = settings(object_at(parts, "settings"))
-    # Engines take names without the prefix, and give them back with it.
+    # Engines accept names without the prefix, and return them with it.
     parts["settings"] = {f"index.{key.removeprefix('index.')}": flat[key] for key in flat}
-    parts["mappings"] = _without_mark(object_at(parts, "mappings"))
+    parts["mappings"] = _without_our_meta(object_at(parts, "mappings"))
     patterns = parts.get("index_patterns")
     if isinstance(patterns, str):
         parts["index_patterns"] = [patterns]
@@ -38,11 +37,11 @@ def template(body: JSON) -> JSON:
     plain = {
         key: _texts(value) for key, value in parts.items() if value or key not in _MAY_BE_EMPTY
     }
-    return {key: value for key, value in plain.items() if (key, value) != _FIRST}
+    return {key: value for key, value in plain.items() if (key, value) != _DEFAULT_ORDER}
 
 
-def _without_mark(part: JSON) -> JSON:
-    """A part without what its `_meta` says of us."""
+def _without_our_meta(part: JSON) -> JSON:
+    """The object without the entries in its `_meta` that this tool writes."""
     meta = {key: value for key, value in object_at(part, "_meta").items() if key not in _OURS}
     return {key: value for key, value in part.items() if key != "_meta"} | (
         {"_meta": meta} if meta else {}
@@ -50,7 +49,8 @@ def _without_mark(part: JSON) -> JSON:
 
 
 def puttable(body: JSON) -> JSON:
-    """A template or a policy as its engine gave it back, without what only an engine may say."""
+    """A template or policy that an engine returned, in a form that the engine accepts: without its
+    bookkeeping."""
     inner = body.get("policy")
     policy = {"policy": _without_bookkeeping(inner)} if isinstance(inner, dict) else {}
     return _without_bookkeeping(body) | policy
@@ -61,7 +61,7 @@ def _without_bookkeeping(part: JSON) -> JSON:
 
 
 def settings(nested: JSON, prefix: str = "") -> JSON:
-    """Settings under their whole names, such as `index.translog.durability`; values as texts."""
+    """Settings by flat names, such as `index.translog.durability`, with values as strings."""
     flat: JSON = {}
     for key, value in nested.items():
         name = f"{prefix}{key}"
@@ -70,12 +70,12 @@ def settings(nested: JSON, prefix: str = "") -> JSON:
 
 
 def policy(body: JSON) -> JSON:
-    """A policy of ILM or ISM without what its engine adds to it."""
-    return object_at(_unimplied(_texts(_without_mark(object_at(body, "policy")))))
+    """An ILM or ISM policy without the bookkeeping and defaults that the engine adds."""
+    return object_at(_unimplied(_texts(_without_our_meta(object_at(body, "policy")))))
 
 
 def respelled(theirs: object, ours: object) -> object:
-    """`theirs`, with each value that means the same as ours written as ours is."""
+    """`theirs`, in which each value that means the same as ours is spelled like ours."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         return {key: respelled(value, ours.get(key)) for key, value in theirs.items()}
     if isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
@@ -104,7 +104,7 @@ def _meaning(value: object) -> object:
 
 
 def _texts(value: object) -> object:
-    """Numbers and switches as engines write them in settings; the rest as it is."""
+    """Numbers, booleans and null as strings, the way engines write settings."""
     if isinstance(value, dict):
         return {key: _texts(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -115,7 +115,7 @@ def _texts(value: object) -> object:
 
 
 def _unimplied(value: object) -> object:
-    """Without what engines note down for themselves, and what would be so anyway."""
+    """The value without the engine's bookkeeping and without members that have default values."""
     if isinstance(value, list):
         return [_unimplied(inner) for inner in value]
     if not isinstance(value, dict):

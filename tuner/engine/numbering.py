@@ -1,5 +1,5 @@
-"""Which numbers the events of a flood bear, blocks in turn where several senders number them, and
-how documents carry them."""
+"""The sequence numbers of a flood's events, which several senders take in blocks by turns, and how
+documents carry them."""
 
 from __future__ import annotations
 
@@ -8,44 +8,45 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 BLOCK = 1000
-"""Events that a sender numbers one after the other; what lies between two of its blocks belongs to
-the others."""
+"""How many consecutive numbers a sender uses; the blocks between two of its own belong to the other
+senders."""
 NAMED = 10
-"""How many lost or doubled events an account names."""
+"""How many lost or duplicated events a delivery check names."""
 
 FIELD = "rsyslog_tune_seq"
-"""The field that documents carry while they are measured."""
+"""The field with the number, which documents of a measurement carry."""
 
 MAPPING = {"type": "long", "index": False}
-"""Its mapping: doc values only, the least that can be aggregated and sorted."""
+"""The mapping of FIELD: doc values only, the least that can be aggregated and sorted."""
 
 FIRST_OUTPUT = 10
-"""Two digits begin a number that a lab adds to documents: the output, from this one on, as JSON has
-no numbers that begin with a zero.  Then come the last digits of the microseconds since 1970 that
-the event has: so many that a histogram, which reckons with floats, has each number exactly."""
+"""The first two digits of a number are the output, counted from FIRST_OUTPUT because a JSON number
+cannot begin with zero.  MICRO_DIGITS more digits follow: the last ones of the event's time in
+microseconds since 1970.  A histogram, which computes with floats, holds that many digits exactly.
+"""
 
 MICRO_DIGITS = 12
 STAMPED = re.compile(rb'"%b": ?"?((\d\d)\d{%d})' % (FIELD.encode(), MICRO_DIGITS))
-"""A number in a document, and the output in it."""
+"""Matches FIELD in a document; the groups are the number and its output."""
 
 RUN_MICROS = 1_000 * 1_000_000
-"""A run begins with a multiple of a thousand seconds, and is called by the last three digits of the
-thousands."""
+"""The times of a run begin at a multiple of a thousand seconds; the run's name is the last three
+digits of that multiple."""
 
 
 def first_number(run: str, output: int) -> int:
-    """The number of the first event of a run in the documents of an output."""
+    """The number that the first event of a run has in the documents of an output."""
     return int(f"{FIRST_OUTPUT + output}{'0' * MICRO_DIGITS}") + int(run) * RUN_MICROS
 
 
 def number_of(event: int, sender: int, senders: int) -> int:
-    """The number of an event, the `event`th of its sender; both count from 0."""
+    """The number of an event, which is the `event`th of its sender; all count from 0."""
     block, place = divmod(event, BLOCK)
     return (block * senders + sender) * BLOCK + place
 
 
 def event_of(number: int, senders: int) -> tuple[int, int]:
-    """The sender of the event with that number, and which of its events it is."""
+    """The sender of the event with that number, and its place among the sender's events."""
     block, place = divmod(number, BLOCK)
     turn, sender = divmod(block, senders)
     return sender, turn * BLOCK + place
@@ -64,7 +65,7 @@ class SentEvents:
 
     @property
     def end(self) -> int:
-        """The number after the highest."""
+        """The highest number plus one."""
         ends = (
             number_of(count - 1, sender, len(self.counts)) + 1
             for sender, count in enumerate(self.counts)
@@ -73,7 +74,7 @@ class SentEvents:
         return max(ends, default=0)
 
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """Their numbers, as ranges in order: the first, and the one after the last."""
+        """The numbers of the events as ordered ranges, each with its first number and its end."""
         joined: list[tuple[int, int]] = []
         for first, end in self._blocks():
             adjoins = bool(joined) and joined[-1][1] == first
@@ -84,6 +85,6 @@ class SentEvents:
         senders = len(self.counts)
         for block in range(-(-self.end // BLOCK)):
             turn, sender = divmod(block, senders)
-            held = min(BLOCK, self.counts[sender] - turn * BLOCK)
-            if held > 0:
-                yield block * BLOCK, block * BLOCK + held
+            used = min(BLOCK, self.counts[sender] - turn * BLOCK)
+            if used > 0:
+                yield block * BLOCK, block * BLOCK + used

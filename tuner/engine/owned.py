@@ -1,4 +1,4 @@
-"""Indices and templates that are ours: by prefix and by `_meta`; nothing else is touched."""
+"""Creates and removes our own indices and templates, known by prefix and `_meta`, and no others."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from tuner.errors import JobFailed, Refused
 
 PREFIX = "rsyslog-tune-"
 MANAGER = "rsyslog-tune"
-_COPIES_S = 20
-_SETTLED_S = 10.0
-# An engine that cannot find its master says so then, before a client has lost patience.  OpenSearch
-# calls it cluster_manager_timeout and takes the old name too (2.19.1 and 3.1.0); Elasticsearch
+_START_S = 20
+_SETTLE_S = 10.0
+# An engine without a master then answers with an error before the client's own timeout.  OpenSearch
+# calls this cluster_manager_timeout and accepts the old name too (2.19.1 and 3.1.0); Elasticsearch
 # refuses the new one.
 _MASTER = "master_timeout=10s"
 
 
 @dataclass(frozen=True)
 class Owner:
-    """A run; everything it creates is called `rsyslog-tune-RUN-...` and says so in `_meta`."""
+    """The run that owns what it creates: names begin with `rsyslog-tune-RUN-`, and `_meta` has the
+    run."""
 
     run_id: str
 
     @property
     def prefix(self) -> str:
-        """The start of every name this run creates."""
+        """The prefix of every name that this run creates."""
         return f"{PREFIX}{self.run_id}-"
 
     @property
@@ -43,16 +44,16 @@ def put_template(client: EngineClient, owner: Owner, name: str, body: JSON) -> N
 
 
 def create_index(client: EngineClient, owner: Owner, name: str) -> None:
-    """Create an index from the template that matches it, and wait for every copy of its shards.
+    """Create an index from the template that matches it, and wait for all its shards and replicas.
 
-    Raises JobFailed where one does not start: without it, a measurement would miss its cost.
+    Raises JobFailed if one does not start: a measurement without it would miss its cost.
     """
     _check_name(owner, name)
-    path = f"/{name}?wait_for_active_shards=all&timeout={_COPIES_S}s&{_MASTER}"
+    path = f"/{name}?wait_for_active_shards=all&timeout={_START_S}s&{_MASTER}"
     answer = client.request("PUT", path)
     if at(answer, "shards_acknowledged") is False:
         raise JobFailed(
-            f"{name}: a copy of a shard did not start within {_COPIES_S} s; ask the engine why "
+            f"{name}: a copy of a shard did not start within {_START_S} s; ask the engine why "
             "(GET /_cluster/allocation/explain), or lower number_of_replicas"
         )
 
@@ -65,13 +66,13 @@ def indices(client: EngineClient, prefix: str) -> tuple[str, ...]:
 
 
 def settle(client: EngineClient) -> None:
-    """Wait until the cluster has done what it was asked for so far.
+    """Wait until the cluster has carried out all earlier requests.
 
-    Whoever is interrupted while something is created does not see it yet when removing it.  An
-    engine that is silent is not waited for as long as elsewhere.
+    Otherwise a run that is interrupted while it creates an index may not see the index when it
+    removes its own.  The time limit is shorter than the client's.
     """
     with contextlib.suppress(EngineRefused):
-        client.get("/_cluster/health?wait_for_events=languid&timeout=5s", timeout_s=_SETTLED_S)
+        client.get("/_cluster/health?wait_for_events=languid&timeout=5s", timeout_s=_SETTLE_S)
 
 
 def remove(client: EngineClient, owner: Owner, prefix: str) -> None:
@@ -90,7 +91,7 @@ def remove(client: EngineClient, owner: Owner, prefix: str) -> None:
 
 
 def created(client: EngineClient) -> dict[str, list[str]]:
-    """The paths of the indices and templates that runs created and did not remove, by run."""
+    """The paths of the indices and templates that runs have left behind, by run."""
     runs: dict[str, list[str]] = {}
     for path, meta in _objects(client, PREFIX):
         run_id = _run_id(meta)
@@ -109,7 +110,7 @@ def _objects(client: EngineClient, prefix: str) -> Iterator[tuple[str, object]]:
     for name in indices(client, prefix):
         mapping = client.find(f"/{name}/_mapping?{_MASTER}")
         yield f"/{name}", at(mapping, name, "mappings", "_meta")
-    # Some engines answer 404 where there are no templates.
+    # Some engines answer 404 if there are no templates.
     templates = client.find(f"/_index_template/{prefix}*?{_MASTER}")
     for entry in list_at(templates, "index_templates"):
         path = f"/_index_template/{at(entry, 'name')}"
@@ -117,6 +118,6 @@ def _objects(client: EngineClient, prefix: str) -> Iterator[tuple[str, object]]:
 
 
 def _run_id(meta: object) -> str | None:
-    """The run that something with this `_meta` belongs to; None where it is not ours."""
+    """The run in the `_meta` of an index or template, None if it is not ours."""
     run_id = at(meta, "run_id")
     return run_id if at(meta, "managed_by") == MANAGER and isinstance(run_id, str) else None

@@ -1,5 +1,5 @@
-"""A sample of the documents of a flood, as an engine or our sink has them, and what is known of
-them beforehand."""
+"""Samples of the documents of a flood, from an engine or our sink, and their comparison with the
+documents that the same messages gave in the slow pass."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import FIELD, FIRST_OUTPUT, MICRO_DIGITS, RUN_MICROS, STAMPED, event_of
 
 SAMPLE = 300
-"""So many documents of an index: of what is so in 1 % of all, one is among them in 95 runs of
-100."""
+"""The size of a sample.  A kind of documents that makes up 1 % of all is in 95 of 100 samples."""
 StoredDocument = Mapping[str, object]
 _NAMED = 3
 
 
 def sampled(client: EngineClient, pattern: str, seed: int) -> tuple[StoredDocument | None, ...]:
-    """Documents of an engine that are drawn at random; none where it keeps or gives none."""
+    """Random documents of an engine; none if it keeps no `_source` or refuses the search."""
     score = {"random_score": {"seed": seed, "field": "_seq_no"}}
     body: JSON = {"size": SAMPLE, "query": {"function_score": score}}
     answer: object = None
@@ -32,21 +31,21 @@ def sampled(client: EngineClient, pattern: str, seed: int) -> tuple[StoredDocume
 
 
 def sampled_by_sink(client: EngineClient, pattern: str) -> tuple[StoredDocument | None, ...]:
-    """The same of our sink, which draws them as they come; None for one that is no JSON object."""
-    listed = list_at(client.get(f"/_sink/{pattern}/sample"), "documents")
-    return tuple(map(_document, map(str, listed)))
+    """Documents of our sink, which draws them at random; None for one that is not a JSON object."""
+    texts = list_at(client.get(f"/_sink/{pattern}/sample"), "documents")
+    return tuple(map(_document, map(str, texts)))
 
 
 def _document(text: str | bytes) -> StoredDocument | None:
     try:
-        made = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return made if isinstance(made, dict) else None
+    return document if isinstance(document, dict) else None
 
 
 def leaves(document: StoredDocument, above: str = "") -> Iterator[tuple[str, object]]:
-    """What a document holds, by its dotted path; lists and empty objects are values."""
+    """The values of a document with their dotted paths; lists and empty objects count as values."""
     for key, value in document.items():
         if isinstance(value, dict) and value:
             yield from leaves(value, f"{above}{key}.")
@@ -55,14 +54,14 @@ def leaves(document: StoredDocument, above: str = "") -> Iterator[tuple[str, obj
 
 
 def _texts(document: StoredDocument) -> dict[str, str]:
-    """The same, each value as JSON."""
+    """The values of a document by their dotted paths, each as JSON."""
     return {path: json.dumps(value) for path, value in leaves(document)}
 
 
 @dataclass(frozen=True)
 class Content:
-    """How many documents of a sample were compared with what was sent, how many of them hold
-    something else, and the first of these: the event, and its fields."""
+    """The comparison of a sample: how many documents were compared, how many differ from the slow
+    pass, and the first of these with their event and fields."""
 
     compared: int = 0
     different: int = 0
@@ -81,58 +80,60 @@ NOT_COMPARED = Content()
 
 @dataclass(frozen=True)
 class LearntDocuments:
-    """The documents that each message of a pool gave, two times, for each output.
+    """The two documents that each message of a pool gave in the slow pass, for each output.
 
-    What is the same both times, and not in all documents of the output, must be so again: it tells
-    one message from another, and has nothing of the hour.  `telling` are the paths of that.
+    `distinctive` are the paths, for each output, whose values differ between messages.  If such a
+    value is equal in both documents of a message, it must be so in a flood, too: it depends on the
+    message and not on the time.
     """
 
     pairs: tuple[Mapping[int, tuple[bytes, bytes]], ...]
-    telling: tuple[frozenset[str], ...]
+    distinctive: tuple[frozenset[str], ...]
     pool: int
 
     def in_order(self, order: Sequence[int]) -> LearntDocuments:
-        """The same of a pool whose messages are sent in that order."""
+        """The documents of a pool that sends the messages in `order`."""
         pairs = tuple(
-            {at: output[place] for at, place in enumerate(order) if place in output}
+            {number: output[message] for number, message in enumerate(order) if message in output}
             for output in self.pairs
         )
-        return LearntDocuments(pairs, self.telling, len(order))
+        return LearntDocuments(pairs, self.distinctive, len(order))
 
     def content(
         self, documents: Iterable[StoredDocument | None], run: str, senders: int
     ) -> Content:
-        """Of documents of a run, against those that came of the same messages before."""
-        verdicts = [self._wrong(document, run, senders) for document in documents if document]
+        """Compare documents of a run with those that the same messages gave in the slow pass."""
+        verdicts = [self._changed(document, run, senders) for document in documents if document]
         compared = [verdict for verdict in verdicts if verdict is not None]
         wrong = [f"event {number}: {fields}" for number, fields in compared if fields]
         return Content(len(compared), len(wrong), tuple(wrong[:_NAMED]))
 
-    def _wrong(self, document: StoredDocument, run: str, senders: int) -> tuple[int, str] | None:
-        """The event that a document of a run is of, and which members are others than they should
-        be, "" for none; None where nothing is known of it."""
+    def _changed(self, document: StoredDocument, run: str, senders: int) -> tuple[int, str] | None:
+        """The number of a document's event, and the paths of the members that differ from the slow
+        pass, "" for none; None if there is nothing to compare with."""
         digits = str(document.get(FIELD, ""))
-        place = _place(digits.encode(), run)
-        if place is None or place[0] >= len(self.pairs):
+        output_and_number = _output_and_number(digits.encode(), run)
+        if output_and_number is None or output_and_number[0] >= len(self.pairs):
             return None
-        output, number = place
+        output, number = output_and_number
         pair = self.pairs[output].get(event_of(number, senders)[1] % self.pool)
         steady = {} if pair is None else _steady(pair)
-        # A line without a head has the number in its text.
+        # A line without a syslog header has the number in its text.
         members = {path: text.replace(digits[2:], "") for path, text in _texts(document).items()}
-        compared = [path for path in steady if path in self.telling[output]]
+        compared = [path for path in steady if path in self.distinctive[output]]
         if not compared:
             return None
         return number, ", ".join(path for path in compared if members.get(path) != steady[path])
 
 
 def learnt_documents(lines: bytes, run: str, expectation: Expectation) -> LearntDocuments:
-    """From the bulks of two rounds of a pool: of messages that give one document of an output."""
+    """The documents in the bulk lines of two rounds of a pool; only messages count that give one
+    document of an output."""
     pool = len(expectation.outputs[0])
     rounds: list[dict[int, dict[int, bytes]]] = [{} for _ in expectation.outputs]
     for line in lines.split(b"\n")[1::2]:
         digits = STAMPED.search(line)
-        place = None if digits is None else _place(digits[1], run)
+        place = None if digits is None else _output_and_number(digits[1], run)
         if digits is None or place is None or place[0] >= len(rounds):
             continue
         turn, message = divmod(place[1], pool)
@@ -140,17 +141,17 @@ def learnt_documents(lines: bytes, run: str, expectation: Expectation) -> Learnt
             rounds[place[0]].setdefault(message, {})[turn] = line.replace(digits[1][2:], b"")
     pairs = tuple(
         {
-            message: (lines_of[0], lines_of[1])
-            for message, lines_of in output.items()
-            if {0, 1} <= set(lines_of)
+            message: (documents[0], documents[1])
+            for message, documents in output.items()
+            if {0, 1} <= set(documents)
         }
         for output in rounds
     )
-    return LearntDocuments(pairs, tuple(map(_telling, pairs)), pool)
+    return LearntDocuments(pairs, tuple(map(_distinctive, pairs)), pool)
 
 
-def _place(digits: bytes, run: str) -> tuple[int, int] | None:
-    """The output and the event of a number that a lab added; None for a number of another run."""
+def _output_and_number(digits: bytes, run: str) -> tuple[int, int] | None:
+    """The output and the event number in a document's number; None if it is not of this run."""
     if re.fullmatch(rb"\d{%d}" % (MICRO_DIGITS + 2), digits) is None:
         return None
     output, micros = divmod(int(digits), 10**MICRO_DIGITS)
@@ -159,7 +160,7 @@ def _place(digits: bytes, run: str) -> tuple[int, int] | None:
 
 
 def _steady(pair: tuple[bytes, bytes]) -> dict[str, str]:
-    """What is the same in both, which both must be JSON objects for."""
+    """The members that are equal in both documents; none if one is not a JSON object."""
     first, second = map(_document, pair)
     if first is None or second is None:
         return {}
@@ -167,12 +168,12 @@ def _steady(pair: tuple[bytes, bytes]) -> dict[str, str]:
     return {path: text for path, text in _texts(first).items() if members.get(path) == text}
 
 
-def _telling(pairs: Mapping[int, tuple[bytes, bytes]]) -> frozenset[str]:
-    """The members that differ from message to message."""
+def _distinctive(pairs: Mapping[int, tuple[bytes, bytes]]) -> frozenset[str]:
+    """The paths of the members that differ between messages."""
     values: dict[str, str] = {}
-    telling: set[str] = set()
+    distinctive: set[str] = set()
     for pair in pairs.values():
         for path, text in _steady(pair).items():
             if values.setdefault(path, text) != text:
-                telling.add(path)
-    return frozenset(telling)
+                distinctive.add(path)
+    return frozenset(distinctive)

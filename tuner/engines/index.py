@@ -1,5 +1,5 @@
-"""Where documents go in the engine, the settings of the indices, and when new ones start
-and old ones go."""
+"""The `index` section of an output: the index, alias or data stream that documents go to, its
+settings, and its lifecycle."""
 
 from enum import Enum
 from typing import Annotated, Literal, Self
@@ -20,7 +20,7 @@ _Age = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,14}(m|h|d)$")]
 
 
 class Rollover(Section):
-    """Conditions for a new index, any one of which suffices; spelled as in Elasticsearch's rollover
+    """Conditions for a rollover, any one of which suffices; spelled as in Elasticsearch's rollover
     action."""
 
     max_age: _Age | None = None
@@ -38,7 +38,8 @@ class Rollover(Section):
 
 
 class Lifecycle(Section):
-    """A policy of ILM on Elasticsearch, of ISM on OpenSearch; both must be installed there.
+    """A lifecycle policy, for ILM on Elasticsearch and ISM on OpenSearch; the cluster must have
+    them.
 
     `retention` is the age at which an index is deleted, counted from its rollover, or from its
     creation if it never rolls over.
@@ -61,8 +62,8 @@ _PartProperty = Literal[
 
 
 class MappingStyle(Enum):
-    """`explicit`: the leanest mapping that serves the uses; `dynamic`: the engine guesses; `none`:
-    nothing is indexed or stored, for the ceiling tier."""
+    """`explicit`: the leanest mapping that serves the uses; `dynamic`: the engine maps fields by
+    their values; `none`: nothing is indexed or stored, for the tier `berserk`."""
 
     EXPLICIT = "explicit"
     DYNAMIC = "dynamic"
@@ -70,7 +71,8 @@ class MappingStyle(Enum):
 
 
 class Rotate(Enum):
-    """How one name becomes many indices: a date in it, or an alias that rolls over."""
+    """How an output gets a series of indices: by a date in the index name, or by an alias with
+    rollover."""
 
     NONE = "none"
     HOURLY = "hourly"
@@ -84,8 +86,11 @@ _UNDATED = {Rotate.NONE, Rotate.ROLLOVER}
 
 
 class IndexBy(Section):
-    """A value of the event that becomes a part of the index's name, in small letters, where an
-    index name may hold it: letters, digits and . _ -, a letter or a digit first, at most 64."""
+    """A value of the event that is appended to the index name, in lower case.
+
+    The value must consist of at most 64 letters, digits and . _ - and begin with a letter or a
+    digit; otherwise `fallback` replaces it.
+    """
 
     property: _PartProperty | None = parameter("The property of the event.")
     json_path: FieldName | None = parameter("The path into the event's JSON.", alias="json")
@@ -104,9 +109,9 @@ class IndexBy(Section):
 
 
 class Index(Section):
-    """Where the documents of an output go: an index, an alias that rolls over, or a data stream.
+    """Where the documents of an output go: an index, an alias with rollover, or a data stream.
 
-    With `components` its template is rendered as component templates too.
+    With `components` the index template is composed of rendered component templates.
     """
 
     name: IndexName | None = None
@@ -146,25 +151,26 @@ class Index(Section):
 
     @property
     def is_dated(self) -> bool:
-        """Whether there is a date in the name."""
+        """Whether the index name contains a date."""
         return self.rotate not in _UNDATED
 
     @property
     def varies(self) -> bool:
-        """Whether each event says which index it goes to."""
+        """Whether the index name depends on the event."""
         return self.is_dated or self.by is not None
 
     @property
     def target(self) -> str:
-        """What documents are written to, before what varies: index, alias or data stream."""
+        """The index, alias or data stream that documents are written to, without the variable part
+        of its name."""
         return self.name or self.data_stream or ""
 
     @property
     def pattern(self) -> str:
-        """The pattern of every index that it creates."""
+        """The index pattern that matches all indices of the output."""
         return f"{self.target}*"
 
     @property
     def rolls_over(self) -> bool:
-        """Whether the engine starts a new index behind the same name."""
+        """Whether the engine rolls over to a new index under the same name."""
         return self.data_stream is not None or self.rotate is Rotate.ROLLOVER

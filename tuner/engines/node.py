@@ -1,4 +1,4 @@
-"""Settings of the engine's nodes, and their heap in a lab."""
+"""Settings of the engine's nodes, and the heap that fits a machine."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from tuner.schema.units import size_bytes
 
 
 class Node(Section):
-    """Settings of the engine's nodes, which need a restart; None leaves the engine's default."""
+    """Settings of the engine's nodes; changes need a restart, None leaves the engine's default."""
 
     heap: Heap = parameter(
         "The heap of the engine (-Xms and -Xmx).",
@@ -89,7 +89,7 @@ class Node(Section):
 
     @property
     def settings(self) -> dict[str, str | int | bool]:
-        """What belongs into the node's settings file: names and values."""
+        """The names and values for the node's settings file, all but the heap."""
         return self.model_dump(by_alias=True, exclude_none=True, exclude={"heap"})
 
 
@@ -97,10 +97,8 @@ NODE_SETTINGS = settings_of(Node)
 
 
 def fitting_heap(heap: str, memory_bytes: int) -> str:
-    """`heap`, or half of the machine's memory if that is less. Elasticsearch's own advice: at most
-    half of the memory, the rest is page cache
-    (docs/reference/setup/important-settings/heap-size).
-    """
+    """`heap`, or half of the machine's memory if that is less.  Elasticsearch advises at most half,
+    so that the rest can be page cache (docs/reference/setup/important-settings/heap-size)."""
     half = memory_bytes // 2
     if size_bytes(heap) <= half:
         return heap

@@ -1,26 +1,27 @@
-"""What an engine takes as the name of an index, and as a document; pure."""
+"""Why an engine refuses an index name or a document; pure."""
 
 from __future__ import annotations
 
 import json
 import re
 
-_BESIDE_LETTERS = ' "*,/<>?\\|'
-_LISTED = ",".join(map(repr, _BESIDE_LETTERS)).replace("\\\\", "\\")
+_FORBIDDEN = ' "*,/<>?\\|'
+_LISTED = ",".join(map(repr, _FORBIDDEN)).replace("\\\\", "\\")
 _LONGEST_BYTES = 255
 _DATE_MATH = re.compile(r"<[^<>]*\{now[^<>]*\}[^<>]*>")
 
 
 def name_refusal(name: str) -> str | None:
-    """Why an engine makes no index of that name, in its own words; None where it does.  A date in
-    `<name-{now/d}>` it works out itself (MetadataCreateIndexService.validateIndexOrAliasName)."""
+    """Why an engine refuses an index name, in its own words
+    (MetadataCreateIndexService.validateIndexOrAliasName); None if it accepts the name.  It resolves
+    date math such as `<name-{now/d}>` itself."""
     if _DATE_MATH.fullmatch(name):
         return None
     length = len(name.encode(errors="surrogateescape"))
     reasons = (
         (name == "", "must not be empty"),
         (
-            any(character in _BESIDE_LETTERS for character in name),
+            any(character in _FORBIDDEN for character in name),
             f"must not contain the following characters [{_LISTED}]",
         ),
         ("#" in name, "must not contain '#'"),
@@ -30,29 +31,30 @@ def name_refusal(name: str) -> str | None:
         (name in {".", ".."}, "must not be '.' or '..'"),
         (name != name.lower(), "must be lowercase"),
     )
-    return next((reason for is_so, reason in reasons if is_so), None)
+    return next((reason for applies, reason in reasons if applies), None)
 
 
 def document_refusal(text: str | bytes) -> str | None:
-    """Why an engine parses no document from this; None where it is a JSON object.  It takes no
-    name twice in one object, and none that is blank (seen on Elasticsearch 8.19)."""
+    """Why an engine cannot parse a text as a document; None if it can.  It accepts only a JSON
+    object, without duplicate or blank names (seen on Elasticsearch 8.19)."""
     try:
-        read = json.loads(text, object_pairs_hook=_members, parse_constant=_no_number)
+        value = json.loads(text, object_pairs_hook=_members, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as bad:
         return str(bad) or "too deep"
-    return None if isinstance(read, dict) else "it is no object"
+    return None if isinstance(value, dict) else "it is no object"
 
 
 def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    made: dict[str, object] = {}
+    members: dict[str, object] = {}
     for name, value in pairs:
-        if name in made:
+        if name in members:
             raise ValueError(f"duplicate field {name!r}")
         if not name.strip():
             raise ValueError("the name of a field is empty")
-        made[name] = value
-    return made
+        members[name] = value
+    return members
 
 
-def _no_number(word: str) -> object:
-    raise ValueError(f"{word} is no JSON")
+def _refuse_constant(name: str) -> object:
+    """Python also parses NaN and Infinity, which are not JSON."""
+    raise ValueError(f"{name} is no JSON")

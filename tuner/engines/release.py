@@ -1,4 +1,4 @@
-"""The releases that the output is for."""
+"""The releases of rsyslog and the engine that rendered files are for."""
 
 from enum import Enum
 from typing import Annotated, Self
@@ -9,18 +9,19 @@ from tuner.schema.section import Section
 
 OLDEST = 2102
 NEWEST_READ = 2610
-"""The rsyslog releases whose parameters are known, 2102 for 8.2102; tests ask each rsyslogd."""
+"""The oldest and the newest rsyslog release whose parameters are known, as in 2102 for 8.2102;
+tests check them against these rsyslogds."""
 
 
 class Engine(Enum):
-    """What indexes the documents."""
+    """The software that indexes the documents."""
 
     ELASTICSEARCH = "elasticsearch"
     OPENSEARCH = "opensearch"
 
 
 class Release(Section):
-    """The oldest rsyslog, and the engine version, that must accept the output."""
+    """The oldest rsyslog, and the engine version, that must accept the rendered files."""
 
     rsyslog: Annotated[str, Field(pattern=r"^8\.[0-9]{2,4}$")] = "8.2302"
     elasticsearch: Annotated[str, Field(pattern=r"^[0-9]{1,15}\.[0-9]{1,15}$")] | None = None
@@ -45,7 +46,7 @@ class Release(Section):
 
     @property
     def engine_text(self) -> str:
-        """The version of the engine, as it is written."""
+        """The version of the engine as the profile spells it."""
         return self.elasticsearch or self.opensearch or ""
 
     @property

@@ -1,4 +1,4 @@
-"""Which hosts may be flooded: this machine, and those its administrator has listed."""
+"""Which hosts may be flooded: this machine, and those that its administrator or user has listed."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _SYSTEM_LIST = Path("/etc/rsyslog-tune/allow-targets")
 
 
 def lists() -> tuple[Path, ...]:
-    """The files that name allowed hosts, one a line; kept on the machine, never in a profile."""
+    """The files that list allowed hosts, one a line; each machine has its own."""
     return (_SYSTEM_LIST, platformdirs.user_config_path("rsyslog-tune") / "allow-targets")
 
 
 def require_allowed(url: str) -> None:
-    """Raise Refused unless `url` is on loopback or its host is on an allow list."""
+    """Raise Refused unless the host of `url` is a loopback address or on an allow list."""
     host = host_of(url)
     require_allowed_host(host)
 
 
 def require_allowed_host(host: str) -> None:
-    """Raise Refused unless `host` is this machine's loopback or on an allow list."""
+    """Raise Refused unless `host` is a loopback address or on an allow list."""
     if is_loopback(host) or host in _allowed():
         return
     raise Refused(
@@ -36,7 +36,7 @@ def require_allowed_host(host: str) -> None:
 
 
 def host_of(url: str) -> str:
-    """The host that a URL of an engine names; raises BadUsage for what is no such URL."""
+    """The host in the URL of an engine; raises BadUsage if it is not such a URL."""
     parts = urlsplit(url)
     host = parts.hostname
     if parts.username is not None or parts.password is not None:

@@ -1,4 +1,4 @@
-"""What is installed on this machine, and what to install when it is not."""
+"""Finds installed programs, and says what to install if one is missing."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ RHEL = {
     "openssh-client": "openssh-clients",
     "iproute2": "iproute",
 }
-"""What the RHEL family calls packages that have another name in Debian, or are cut otherwise."""
+"""Debian packages by the names of those that replace them in the RHEL family, if these differ."""
 
-# Java versions with long-term support, which distributions have packages of.
+# Java versions with long-term support, which distributions package.
 _LONG_TERM = (11, 17, 21, 25)
 
 
 def to_install(package: str) -> str:
-    """The command that installs what Debian and Ubuntu call `package`; its name alone where the
-    distribution is neither one of theirs nor of the RHEL family."""
+    """The command that installs the Debian package `package`, or what replaces it in the RHEL
+    family; for other distributions only its name."""
     if shutil.which("apt-get") is not None:
         return f"apt-get install {package}"
     if shutil.which("dnf") is not None:
@@ -37,8 +37,8 @@ def to_install(package: str) -> str:
 
 
 def java_to_install(lowest: int, highest: int) -> str:
-    """How to get a Java of a range of major versions here: the package that the distribution
-    offers; where apt offers none, where to put one."""
+    """How to install a Java in a range of major versions: the distribution's package, or where to
+    put one if there is no package."""
     versions = [version for version in _LONG_TERM if lowest <= version <= highest]
     if shutil.which("apt-get") is not None:
         for version in versions:
@@ -55,14 +55,14 @@ def java_to_install(lowest: int, highest: int) -> str:
 
 
 def _is_offered(package: str) -> bool:
-    """Whether apt knows a version of it that it can install."""
-    asked = run(["apt-cache", "policy", package], 20)
-    return re.search(r"^ *Candidate: \d", asked.stdout, re.MULTILINE) is not None
+    """Whether apt has a version of the package to install."""
+    policy = run(["apt-cache", "policy", package], 20)
+    return re.search(r"^ *Candidate: \d", policy.stdout, re.MULTILINE) is not None
 
 
 _SBIN = "/usr/sbin:/usr/local/sbin:/sbin"
 CHOSEN_RSYSLOGD = "RSYSLOG_TUNE_RSYSLOGD"
-"""The variable of the environment that names the rsyslogd to run, where it is not that on PATH."""
+"""The environment variable that names the rsyslogd to run, if not the one on PATH."""
 
 
 @dataclass(frozen=True)
@@ -74,15 +74,13 @@ class Java:
 
 
 def find(program: str) -> str | None:
-    """The path of a program, looking in the sbin folders too."""
+    """The path of a program on PATH or in the sbin folders; None if it is not installed."""
     return shutil.which(program) or shutil.which(program, path=_SBIN)
 
 
 def choose_rsyslogd(path: Path | None) -> None:
-    """Run this rsyslogd from now on, in the programs that we start too; None leaves it as it is.
-
-    Raises BadUsage for what is no program.
-    """
+    """Use the rsyslogd at `path` from now on, in child processes too; None changes nothing.  Raises
+    BadUsage if it is not an executable file."""
     if path is not None:
         if not path.is_file() or not os.access(path, os.X_OK):
             raise BadUsage(f"--rsyslogd {path}: this is no program; name the file of an rsyslogd")
@@ -90,8 +88,8 @@ def choose_rsyslogd(path: Path | None) -> None:
 
 
 def rsyslogd() -> str:
-    """The path of rsyslogd: the chosen one, else that on PATH; raises ProgramMissing with the
-    package's name."""
+    """The path of rsyslogd: the chosen one, else the installed one; raises ProgramMissing, which
+    says what to install."""
     chosen = chosen_rsyslogd()
     if chosen is not None:
         return chosen
@@ -102,7 +100,7 @@ def rsyslogd() -> str:
 
 
 def rsyslog_version() -> str:
-    """The release of the installed rsyslogd, as `8.2302`."""
+    """The release of `rsyslogd()`, such as `8.2302`; raises ProgramMissing."""
     output = run([rsyslogd(), "-v"], timeout_s=10).stdout
     version = version_in(output)
     if version is None:
@@ -112,18 +110,18 @@ def rsyslog_version() -> str:
 
 
 def version_in(printed: str) -> str | None:
-    """The release in what `rsyslogd -v` prints, as `8.2302`; None where it is not rsyslogd 8."""
+    """The release in the output of `rsyslogd -v`, such as `8.2302`; None if that is not one."""
     match = re.search(r"rsyslogd\s+(8\.\d+)", printed)
     return None if match is None else match.group(1)
 
 
 def chosen_rsyslogd() -> str | None:
-    """The path of the rsyslogd that was chosen, None where it is that on PATH."""
+    """The path of the rsyslogd that was chosen, None if none was."""
     return os.environ.get(CHOSEN_RSYSLOGD) or None
 
 
 def openssl() -> str:
-    """The path of openssl; raises ProgramMissing with the package's name."""
+    """The path of openssl; raises ProgramMissing, which says what to install."""
     return _program("openssl", "openssl", "openssl makes the lab's certificates")
 
 
@@ -138,7 +136,7 @@ def javas() -> tuple[Java, ...]:
 
 
 def java_for(lowest: int, highest: int) -> Java:
-    """The lowest installed Java of a range of major versions; raises ProgramMissing."""
+    """The installed Java with the lowest major version in a range; raises ProgramMissing."""
     for java in javas():
         if lowest <= java.major <= highest:
             return java
@@ -148,17 +146,17 @@ def java_for(lowest: int, highest: int) -> Java:
 
 
 def ssh() -> str:
-    """The path of ssh; raises ProgramMissing with the package's name."""
+    """The path of ssh; raises ProgramMissing, which says what to install."""
     return _program("ssh", "openssh-client", "ssh reaches other hosts")
 
 
 def setpriv() -> str:
-    """The path of setpriv; raises ProgramMissing with the package's name."""
+    """The path of setpriv; raises ProgramMissing, which says what to install."""
     return _program("setpriv", "util-linux", "setpriv takes root's rights from what is started")
 
 
 def maven() -> str:
-    """The path of mvn; raises ProgramMissing with the package's name."""
+    """The path of mvn; raises ProgramMissing, which says what to install."""
     return _program("mvn", "maven", "Maven fetches the engine")
 
 

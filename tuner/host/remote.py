@@ -1,7 +1,7 @@
-"""The door to a host: run a program there, with content on its standard input.
+"""Runs programs on a host, with content on their standard input.
 
-testinfra's backends know the ways (`local://`, `ssh://`).  Here they get what they lack: standard
-input, a time limit, and no way to a host that is not the one that was meant.
+testinfra's backends make the connections (`local://`, `ssh://`).  This module adds what they lack:
+standard input, a time limit, and a strict check of the host's identity.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from tuner.host.process import end_group, own_environment
 from tuner.host.programs import ssh
 
 ADDRESSES = "ssh://[USER@]HOST[:PORT] or local://"
-# A name, or an IPv6 address in brackets; none can be taken for an option of ssh(1).
+# A name, or an IPv6 address in brackets; ssh(1) cannot take either for an option.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9.]+)?\]")
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _OPTIONS = {"local": {"sudo"}, "ssh": {"sudo", "ssh_config", "ssh_identity_file"}}
-# First on the command line, so that no file of the user's can weaken them.
+# These are first on the command line, so that no configuration file of ssh can weaken them.
 _STRICT = " ".join(
     f"-o {option}"
     for option in (
@@ -44,17 +44,17 @@ _STRICT = " ".join(
 )  # fmt: skip
 _LIMIT_S = 60.0
 MOST_BYTES = 16 << 20
-"""The longest answer that is read: no host that does what it is asked for sends more."""
+"""The longest answer that is read; a sound host sends less to any of our scripts."""
 BEGIN, END = "rsyslog-tune begins", "rsyslog-tune ends"
-"""What a script of ours prints first and last: without it another program answers."""
+"""The first and the last line that our scripts print; without BEGIN, another program answered."""
 MOST_SHOWN = 300
-"""How many characters of a host's own words are shown."""
+"""How many characters of a line from a host are shown."""
 _WRONG_KEY = ("Host key verification failed", "IDENTIFICATION HAS CHANGED")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a program on a host answered: its exit code, its output, its complaints."""
+    """The result of a program on a host: exit code, standard output, standard error."""
 
     code: int
     out: bytes
@@ -62,14 +62,13 @@ class Answer:
 
 
 def printed_by_script(name: str, answer: Answer) -> bytes:
-    """What a script of ours printed between its first line, BEGIN, and its last, END; a shell may
-    print more.  Raises Unreachable where it did not even begin, and JobFailed where it ended well
-    and its answer breaks off."""
+    """The output of our script between the lines BEGIN and END; a login shell may print more around
+    them.  Raises Unreachable without BEGIN, and JobFailed without END despite exit code 0."""
     _, begin, output = answer.out.partition(f"{BEGIN}\n".encode())
     if not begin:
-        complaint = f": {last_words(answer.err)}" if answer.err.strip() else ""
+        error = f": {last_words(answer.err)}" if answer.err.strip() else ""
         raise Unreachable(
-            f"{name}: sh did not begin there, which ended with {answer.code}{complaint}; is the "
+            f"{name}: sh did not begin there, which ended with {answer.code}{error}; is the "
             "login shell of the user one that runs nothing, such as /bin/false?"
         )
     content, end, _ = output.rpartition(f"{END}\n".encode())
@@ -79,15 +78,15 @@ def printed_by_script(name: str, answer: Answer) -> bytes:
 
 
 def last_words(err: str) -> str:
-    """The last words of a script that said any first: they say what failed, the lines before say
-    why."""
+    """The lines of standard error with the last one first: it says what failed, and those before it
+    say why."""
     *before, last = [line.strip()[:MOST_SHOWN] for line in err.splitlines() if line.strip()]
     return f"{last}: {'; '.join(before[-6:])}" if before else last
 
 
 def connect(name: str, address: str) -> Host:
-    """The host at testinfra's `address`; nothing is sent to it yet.  Raises Refused, and
-    ProgramMissing where this machine has no ssh for it."""
+    """The host at an address of testinfra's form; nothing is sent to it yet.  Raises Refused for a
+    wrong address, and ProgramMissing without ssh."""
     check_address(address)
     parts = urlsplit(address)
     options = dict(parse_qsl(parts.query))
@@ -103,8 +102,8 @@ def connect(name: str, address: str) -> Host:
 
 
 def address_of(host: TestinfraHost) -> str:
-    """The address of a host that testinfra connected to by itself; raises Refused for a way other
-    than ours."""
+    """The address of a host that testinfra has connected to; raises Refused for a backend other
+    than local and ssh."""
     backend = host.backend
     sudo = "true" if backend.sudo else None
     if isinstance(backend, LocalBackend):
@@ -119,9 +118,9 @@ def address_of(host: TestinfraHost) -> str:
 def written_address(
     host: str | None, user: str | None = None, port: str | None = None, **options: str | None
 ) -> str:
-    """The address of a host, with the options that have a value; None is this machine."""
-    given = urlencode({key: value for key, value in options.items() if value})
-    query = f"?{given}" if given else ""
+    """The address of a host, with the options that have a value; `host` None is this machine."""
+    query = urlencode({key: value for key, value in options.items() if value})
+    query = f"?{query}" if query else ""
     if host is None:
         return f"local://{query}"
     login = f"{quote(user, safe='')}@" if user else ""
@@ -132,10 +131,11 @@ def written_address(
 def script_of(
     text: str, settings: Mapping[str, str], printed: Mapping[str, bytes], call: str
 ) -> bytes:
-    """What `sh -s` runs on a host: a call of one of the functions of `text`, about `settings`, with
-    functions that print what is `printed`.
+    """A script for `sh -s` that runs the command `call`.
 
-    It goes there on standard input: no argument of a program holds a part of a configuration.
+    It defines `settings` as variables, a function for each content in `printed` that prints it, and
+    the functions in `text`.  It is sent on standard input, so that no part of a configuration is in
+    a program's arguments, which other users can see.
     """
     lines = [f"{name}={shlex.quote(value)}" for name, value in settings.items()]
     for name, content in printed.items():
@@ -145,7 +145,8 @@ def script_of(
 
 
 def check_address(address: str) -> None:
-    """Raise Refused unless `address` is one of ours: a plain name, no password, no option."""
+    """Raise Refused unless `address` has the form ADDRESSES, without a password and with known
+    options only."""
     try:
         parts = urlsplit(address)
         host, _ = parts.hostname, parts.port
@@ -171,53 +172,53 @@ def check_address(address: str) -> None:
 
 
 class _TooLong(Exception):
-    """An answer goes on and on."""
+    """The output of a program exceeds MOST_BYTES."""
 
 
 def _answer(
     process: subprocess.Popen[bytes], content: bytes, deadline: float
 ) -> tuple[bytes, bytes]:
-    """What a program writes to its two outputs until it ends; it may leave its input unread.
-    Raises subprocess.TimeoutExpired, and _TooLong."""
+    """Write `content` to a program, which need not read it, and read its standard output and error
+    until it ends.  Raises subprocess.TimeoutExpired and _TooLong."""
     source, out, err = process.stdin, process.stdout, process.stderr
     if source is None or out is None or err is None:
         raise ValueError("the program has pipes")
-    printed, complained = bytearray(), bytearray()
-    with selectors.DefaultSelector() as ready:
-        ready.register(source, selectors.EVENT_WRITE)
-        ready.register(out, selectors.EVENT_READ, printed)
-        ready.register(err, selectors.EVENT_READ, complained)
-        while ready.get_map():
+    output, errors = bytearray(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(source, selectors.EVENT_WRITE)
+        selector.register(out, selectors.EVENT_READ, output)
+        selector.register(err, selectors.EVENT_READ, errors)
+        while selector.get_map():
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 raise subprocess.TimeoutExpired(process.args, 0)
-            for key, _ in ready.select(left_s):
+            for key, _ in selector.select(left_s):
                 if key.fileobj is source:
-                    content = _unwritten(key.fd, content)
+                    content = _write(key.fd, content)
                     if not content:
-                        ready.unregister(source)
+                        selector.unregister(source)
                         source.close()
                 elif piece := os.read(key.fd, 1 << 16):
                     key.data.extend(piece)
                 else:
-                    ready.unregister(key.fileobj)
-            if len(printed) + len(complained) > MOST_BYTES:
+                    selector.unregister(key.fileobj)
+            if len(output) + len(errors) > MOST_BYTES:
                 raise _TooLong
     process.wait(max(0.0, deadline - time.monotonic()))
-    return bytes(printed), bytes(complained)
+    return bytes(output), bytes(errors)
 
 
-def _unwritten(number: int, content: bytes) -> bytes:
-    """What is left to write; nothing where nobody reads it."""
+def _write(descriptor: int, content: bytes) -> bytes:
+    """Write a piece of `content`; returns the rest, nothing if the reader has closed the pipe."""
     try:
-        return content[os.write(number, content[: select.PIPE_BUF]) :]
+        return content[os.write(descriptor, content[: select.PIPE_BUF]) :]
     except BrokenPipeError:
         return b""
 
 
 class Host:
-    """A machine, behind one of testinfra's backends, which keeps building the command lines; `name`
-    is what people call it."""
+    """A machine that a testinfra backend connects to, with its name for messages.  The backend
+    still builds the command lines."""
 
     def __init__(self, name: str, backend: BaseBackend) -> None:
         self.name = name
@@ -229,7 +230,7 @@ class Host:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is the machine that we run on."""
+        """Whether it is this machine."""
         return isinstance(self._backend, LocalBackend)
 
     def run(
@@ -237,24 +238,24 @@ class Host:
     ) -> Answer:
         """Run a program to its end, with `content` on its standard input.
 
-        Raises Unreachable where there is no way to the host, Refused where another than the known
-        host answers, JobFailed after the time limit, and for an answer above MOST_BYTES.
+        Raises Unreachable if the host cannot be reached, Refused if its host key is unknown or has
+        changed, and JobFailed after the time limit or for an answer longer than MOST_BYTES.
         """
         self._content, self._limit_s = content, limit_s
         try:
-            done = self._backend.run(shlex.join(arguments))
+            result = self._backend.run(shlex.join(arguments))
         except subprocess.TimeoutExpired:
-            complaint = f"{self.name}: {arguments[0]} did not end within {limit_s:g} s"
-            raise JobFailed(complaint) from None
+            message = f"{self.name}: {arguments[0]} did not end within {limit_s:g} s"
+            raise JobFailed(message) from None
         except _TooLong:
-            complaint = f"{self.name}: {arguments[0]} answers with more than {MOST_BYTES >> 20} MiB"
-            raise JobFailed(complaint) from None
-        except RuntimeError as no_way:
-            raise self._unreachable(no_way.args[0].stderr_bytes) from None
-        return Answer(done.rc, done.stdout_bytes, done.stderr_bytes.decode(errors="replace"))
+            message = f"{self.name}: {arguments[0]} answers with more than {MOST_BYTES >> 20} MiB"
+            raise JobFailed(message) from None
+        except RuntimeError as error:
+            raise self._ssh_error(error.args[0].stderr_bytes) from None
+        return Answer(result.rc, result.stdout_bytes, result.stderr_bytes.decode(errors="replace"))
 
     def package(self, name: str) -> str | None:
-        """The version of a package of the distribution, None where it is not installed."""
+        """The installed version of a package of the distribution, None if it is not installed."""
         self._content, self._limit_s = b"", _LIMIT_S
         try:
             package = self._testinfra.package(name)
@@ -263,8 +264,9 @@ class Host:
             return None
 
     def _run_local(self, command: str, *args: str) -> CommandResult:
-        """As testinfra does, with content and a time limit, and out of the reach of Ctrl-C: what
-        is under way on a host ends, or is undone, in order."""
+        """Replaces testinfra's method: adds standard input, a time limit, and a process group of
+        its own.  So Ctrl-C does not reach the program, and work on a host is finished or undone.
+        """
         line = f"exec {self._backend.quote(command, *args)}"
         process = subprocess.Popen(
             ["/bin/sh", "-c", line],
@@ -280,13 +282,13 @@ class Host:
         return self._backend.result(process.returncode, line.encode(), out, err)
 
     def _sudo(self, command: str, _user: str | None) -> str:
-        """Without a password, for which nobody is there to be asked."""
+        """Replaces testinfra's method: sudo never asks for a password, as nobody could enter it."""
         return f"sudo -n /bin/sh -c {shlex.quote(command)}"
 
-    def _unreachable(self, complaint: bytes) -> Refused | Unreachable:
-        """ssh(1) ends with 255 for each of its own errors; only its words tell them apart."""
-        text = complaint.decode(errors="replace").strip()
-        if any(sign in text for sign in _WRONG_KEY):
+    def _ssh_error(self, stderr: bytes) -> Refused | Unreachable:
+        """The exception for an error of ssh(1), by its text: the exit code is always 255."""
+        text = stderr.decode(errors="replace").strip()
+        if any(phrase in text for phrase in _WRONG_KEY):
             return Refused(
                 f"{self.name}: its host key is unknown, or another than before: compare it with "
                 "that of the host, then put it into known_hosts"

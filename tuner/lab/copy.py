@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from tuner.engines.given_template import GivenTemplate
+from tuner.engines.user_template import UserTemplate
 from tuner.errors import Refused
 from tuner.lab.confined import TLS, TOWARDS_ENGINE, confined, is_of_host, parameters, without_host
 from tuner.lab.numbered import (
@@ -43,7 +43,7 @@ from tuner.script.script import (
 )
 from tuner.script.secrets import is_secret_name
 from tuner.script.template import never_json
-from tuner.script.view import TAKES_APART
+from tuner.script.view import LINE_PARSERS
 
 _TOWARDS_RECEIVER, _SERVERS, _PIPELINE = map(
     parameters, ("towards_receiver", "servers", "pipeline")
@@ -71,7 +71,7 @@ class LabCopy:
     block: Block
     outputs: tuple[str, ...]
     indices: tuple[str, ...]
-    templates: tuple[GivenTemplate, ...]
+    templates: tuple[UserTemplate, ...]
     replaced: tuple[Replaced, ...]
     site: Site
     forwards: bool
@@ -198,7 +198,7 @@ class _Fitting:
     def named(self, action: ScriptObject) -> ScriptObject:
         """An action with the name that a lab counts it by: what is left out changes the numbers of
         those that have none."""
-        name = self.text.changed.told_apart.get(action.origin, action.name)
+        name = self.text.changed.distinct_names.get(action.origin, action.name)
         return action if name == action.name else action.with_values({"name": name})
 
     def action(self, action: ScriptObject) -> Iterator[Statement]:
@@ -211,7 +211,7 @@ class _Fitting:
                 yield from self.into_file(action)
             case "omfwd" | "omrelp":
                 yield from self.to_receiver(action, kind)
-            case _ if kind in TAKES_APART and self.text.headless:
+            case _ if kind in LINE_PARSERS and self.text.headless:
                 raise Refused(
                     f"{action.origin}: {kind} would take apart lines of a file, and the lab must "
                     "write a number before each: let an input that takes syslog stand before it"
@@ -359,7 +359,7 @@ class _Fitting:
         self.templates.append(made)
         return own_name
 
-    def template(self, given: GivenTemplate) -> GivenTemplate:
+    def template(self, given: UserTemplate) -> UserTemplate:
         """The index template as the nodes of a lab can have it, noting what they do not have of it,
         and where it is for no index."""
         place, path = ScriptPosition(given.file, 1, 1), given.path

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from tuner.engines.given_template import GivenTemplate, given_template
 from tuner.engines.release import Release
+from tuner.engines.user_template import UserTemplate, user_template
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput, refuses_type
 from tuner.profile.base import KeptBase, read_text
@@ -106,7 +106,7 @@ class LabText:
 
     written: Base
     changed: Base
-    templates: tuple[GivenTemplate, ...]
+    templates: tuple[UserTemplate, ...]
     inputs: Mapping[ScriptPosition, LabInput]
     added: tuple[ScriptObject, ...] = ()
     paths: Mapping[ScriptPosition, str] = field(default_factory=dict)
@@ -249,10 +249,10 @@ def _paths(profile: Profile, text: Base) -> Iterator[tuple[ScriptPosition, str]]
 
 def _template(
     profile: Profile, output: OmelasticsearchOutput, templates: Templates | None
-) -> GivenTemplate:
+) -> UserTemplate:
     """The index template that is rendered for the one index that an output writes to, or for all
     that its name varies to."""
     path = f"outputs[{output.name}].index"
-    given = given_template(path, json.dumps(index_template(profile, output, templates)))
+    given = user_template(path, json.dumps(index_template(profile, output, templates)))
     names = dict.fromkeys((output.index.target, *index_patterns(output.index)))
     return replace(given, path=path, patterns=tuple(names))

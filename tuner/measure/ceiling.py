@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tuner.engine.client import EngineRefused
-from tuner.engine.feed import Bulk, Fed, Feed, bulk_path, bulks_of
+from tuner.engine.feed import Bulk, Feed, FeedProgress, bulk_path, bulks_of
 from tuner.engine.status import SILENCE_S, count, indexed, make_durable, node_counters, refreshing
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.usage import core_time, cores
@@ -147,12 +147,12 @@ class _Experiment:
         try:
             with removed(self.lab, _NAME):
                 install(self.lab, self.bound.copy)
-                return self._fed(bulks, clients, window_s)
+                return self._feed(bulks, clients, window_s)
         except (EngineRefused, Unreachable) as error:
             why = failure_of(error, self.lab, _NAME).reason
             return Combination(clients, size, 0.0, 0.0, 0.0, 0.0, 0.0, why)
 
-    def _fed(self, bulks: Sequence[Bulk], clients: int, window_s: float) -> Combination:
+    def _feed(self, bulks: Sequence[Bulk], clients: int, window_s: float) -> Combination:
         path = bulk_path(self.bound.profile.measured)
         with Feed(self.lab.client, path, bulks, clients) as feed:
             self._follow(feed, self.plan.warm_up_s)
@@ -202,7 +202,7 @@ class _Experiment:
         others_s = core_time().busy_s - engine_here_s - time.process_time()
         return time.monotonic(), engine_s, feed.progress().cpu_s, others_s
 
-    def _objection(self, fed: Fed) -> str | None:
+    def _objection(self, fed: FeedProgress) -> str | None:
         """Why a finished feed does not count: a fault, or counters that differ."""
         if fed.fault is not None:
             return fed.fault
@@ -211,7 +211,7 @@ class _Experiment:
         return imbalance(fed, indexed(client, pattern), count(client, pattern))
 
 
-def imbalance(fed: Fed, arrived: int, searched: int) -> str | None:
+def imbalance(fed: FeedProgress, arrived: int, searched: int) -> str | None:
     """What is wrong with the account of a finished feed: what was sent must be acknowledged,
     counted as indexed and found by a search."""
     if fed.sent == fed.acknowledged == arrived == searched:

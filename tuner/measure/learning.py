@@ -17,7 +17,7 @@ from pathlib import Path
 from tuner.engine import status
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import Expectation
-from tuner.engine.feed import kept as kept_by
+from tuner.engine.feed import kept_bulks
 from tuner.engine.numbering import FIRST_OUTPUT, STAMPED
 from tuner.engine.sampled import learnt_documents
 from tuner.engines.refusals import document_refusal, name_refusal
@@ -196,7 +196,7 @@ def slow_pass(lab: Lab, profile: Profile) -> SlowPass:
         counting, actions = _counting(copy)
         with _sent(lab, bound, replace(copy, block=counting), spec, sink) as (client, daemon):
             documents = [_numbers(client, spec, output) for output in range(len(copy.outputs))]
-            counted, lines = _counted(daemon.stats), kept_by(client)
+            counted, lines = _counted(daemon.stats), kept_bulks(client)
             daemon.rsyslogd.stop()
             received = None if daemon.receiver is None else daemon.receiver.received()
     places = [*map(text.place, copy.outputs)]
@@ -224,7 +224,7 @@ def documents_of(lab: Lab, profile: Profile, name: str, count: int) -> bytes:
         can_wait = all(source.flood_rank > 1 for source in bound.profile.inputs)
         pace = _FASTER if can_wait else _PER_SECOND
         with _sent(lab, bound, copy, spec, sink, pace) as (client, _):
-            return kept_by(client)
+            return kept_bulks(client)
 
 
 @contextlib.contextmanager

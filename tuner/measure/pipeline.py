@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.delivery import Expectation
-from tuner.engine.installed import InstalledTemplate, installed_templates, stronger
+from tuner.engine.installed import InstalledTemplate, installed_templates, overriding_templates
 from tuner.engine.numbering import FIELD, MAPPING
 from tuner.engine.owned import create_index, put_template, remove
-from tuner.engines.given_template import copies_on
+from tuner.engines.user_template import for_nodes
 from tuner.errors import Refused, Unreachable
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
@@ -98,7 +98,7 @@ def install(lab: Lab, copy: LabCopy) -> None:
     for name in (prefix, *copy.indices, *matched):
         _require_first(installed, name, _ABOVE_PRODUCTION)
     _put(
-        lab, f"{prefix}own", [f"{prefix}*"], _ABOVE_PRODUCTION, {}, copies_on(copy.site.data_nodes)
+        lab, f"{prefix}own", [f"{prefix}*"], _ABOVE_PRODUCTION, {}, for_nodes(copy.site.data_nodes)
     )
     # The longer the name, the higher, as those that are rendered have it.
     templates = zip(patterns, copy.templates, strict=True)
@@ -153,7 +153,7 @@ def _require_first(installed: Sequence[InstalledTemplate], index: str, priority:
     """Raise Refused where a new index of that name would get another template than ours of that
     priority: something else would be measured, and the index stay behind, as it would not say that
     it is ours."""
-    for template in stronger(installed, index, priority):
+    for template in overriding_templates(installed, index, priority):
         raise Refused(
             f"the index template {template.name} of the cluster has priority {template.priority} "
             f"and matches {index}: indices of measurements would get its mapping and settings. "

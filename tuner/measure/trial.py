@@ -275,7 +275,7 @@ def _window(
     def after_poll(samples: Sequence[Poll]) -> None:
         steering(samples)
         if sampler is not None:
-            sampler.see(time.monotonic(), bulk_tasks(client, SILENCE_S))
+            sampler.add(time.monotonic(), bulk_tasks(client, SILENCE_S))
 
     def enough(samples: Sequence[Poll]) -> bool:
         latest = samples[-1]

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from posixpath import abspath, basename, dirname, relpath
 
-from tuner.engines.given_template import GivenTemplate, given_template
+from tuner.engines.user_template import UserTemplate, user_template
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
 from tuner.modules.field import DocumentField
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
@@ -25,7 +25,7 @@ from tuner.script.configuration import (
     LocalFiles,
     configuration,
 )
-from tuner.script.in_place import Changes, edited, unheeded
+from tuner.script.in_place import Changes, edited, mismatch
 from tuner.script.neighbours import neighbours
 from tuner.script.objects import Base, base_of
 from tuner.script.quoting import unquotable_in
@@ -81,8 +81,8 @@ class KeptBase:
     view: View
     changes: Changes
     root: str = ""
-    given: GivenTemplate | None = None
-    template: GivenTemplate | None = None
+    given: UserTemplate | None = None
+    template: UserTemplate | None = None
     unset: tuple[Problem, ...] = ()
     uses: UsesOfFields | None = None
 
@@ -175,7 +175,7 @@ def _changed(
     files = edited(written, changes)
     reread = configuration(first, _Overlay(files, store), root=root) if files else read
     changed = base_of(reread) if files else written
-    reasons = [unheeded(written, changed, changes)]
+    reasons = [mismatch(written, changed, changes)]
     reasons += [str(gap) for gap in reread.refused if len(reread.refused) > len(read.refused)]
     if any(reasons):
         raise LookupError("; ".join(filter(None, reasons)))
@@ -270,11 +270,11 @@ class _BaseReader:
         self.note((BASE, key), f"{path} {reason}")
         return None
 
-    def template(self) -> GivenTemplate | None:
+    def template(self) -> UserTemplate | None:
         """The index template that the base names."""
         file = self.text("template")
         try:
-            return None if file is None else given_template(*file)
+            return None if file is None else user_template(*file)
         except ValueError as bad:
             self.note((BASE, "template"), f"{file and file[0]} is no index template: {bad}")
             return None
@@ -292,7 +292,7 @@ class _BaseReader:
             return None
 
     def changes(
-        self, base: Base, template: GivenTemplate | None, uses: UsesOfFields | None
+        self, base: Base, template: UserTemplate | None, uses: UsesOfFields | None
     ) -> tuple[Changes, dict[str, object]]:
         """The changes by address and parameter, and those of settings of the index template by
         their names."""
@@ -342,8 +342,8 @@ def read_text(name: str, text: str) -> Base:
 
 
 def _changed_template(
-    given: GivenTemplate, changes: Mapping[str, object], uses: UsesOfFields | None
-) -> GivenTemplate:
+    given: UserTemplate, changes: Mapping[str, object], uses: UsesOfFields | None
+) -> UserTemplate:
     """A template with other settings, and with the mapping that uses ask for where it is to be
     explicit."""
     settings = {name: value for name, value in changes.items() if name != MAPPING}

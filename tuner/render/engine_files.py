@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tuner.engines.given_template import GivenTemplate
 from tuner.engines.index import Index, MappingStyle, Rotate
 from tuner.engines.index_settings import IndexSettings
 from tuner.engines.release import Engine
 from tuner.engines.settings import COLUMNAR, TIMESTAMPED, Update
+from tuner.engines.user_template import UserTemplate
 from tuner.modules.field import DocumentField
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of, mapping_of
@@ -77,7 +77,7 @@ def first_index(index: Index, templates: Templates | None = None) -> Json:
     return _filled(templates, FIRST_INDEX, target=index.target)
 
 
-def marked(template: GivenTemplate) -> tuple[Json, str]:
+def marked(template: UserTemplate) -> tuple[Json, str]:
     """A template of the user's as it is put, and the mark by which that is known: it says that it
     is ours, for which the older kind has room in its mappings alone."""
     body = dict(template.body)
@@ -89,7 +89,7 @@ def marked(template: GivenTemplate) -> tuple[Json, str]:
     return (place if template.is_composable else body | {"mappings": place}), mark
 
 
-def place_of(template: GivenTemplate, profile: str) -> str:
+def place_of(template: UserTemplate, profile: str) -> str:
     """Where a template of the user's is put: by the name that its file says, else the profile's."""
     folder = "_index_template" if template.is_composable else "_template"
     return f"{folder}/{template.name or profile}"

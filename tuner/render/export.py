@@ -120,7 +120,7 @@ def _mode(file: Artefact) -> str:
 def _given(profile: Profile, base: BaseFiles) -> _PutTemplate | None:
     """None where nothing says which indices a template is for: no engine takes that."""
     template = base.kept.template
-    if template is None or not template.says_patterns:
+    if template is None or not template.has_patterns:
         return None
     body, mark = marked(template)
     text = json.dumps(body, indent=2) + "\n"

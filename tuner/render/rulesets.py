@@ -62,7 +62,7 @@ def counted_action(profile: Profile, number: int) -> str:
     base = profile.base.kept
     paths = (path for path in base.view.sections if path[0] == "outputs")
     path = next(path for path in paths if base.view.section(path)["name"] == name)
-    return base.changed.told_apart[base.changed.objects[base.view.sections[path]].origin]
+    return base.changed.distinct_names[base.changed.objects[base.view.sections[path]].origin]
 
 
 def ruleset_of(profile: Profile, stream: str | None) -> str:

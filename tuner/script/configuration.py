@@ -1,4 +1,4 @@
-"""A configuration: its files and what they include, and its objects by kind."""
+"""Reads a configuration: the statements of its file and of all files that this includes."""
 
 from __future__ import annotations
 
@@ -45,9 +45,11 @@ DEEPEST_STATEMENT = 200
 
 @dataclass(frozen=True)
 class Configuration:
-    """All statements of some files and of what they include, in rsyslogd's order; `refused` is
-    what could not be read, `sources` the files as they are, `unset` the variables that they name
-    and that are not set."""
+    """All statements of a configuration, included files in place, in rsyslogd's order.
+
+    `refused` says what could not be read, `sources` are the contents of the files, and `unset` the
+    environment variables that they use and that are not set.
+    """
 
     block: Block
     refused: tuple[Gap, ...]
@@ -56,36 +58,35 @@ class Configuration:
 
 
 class ConfigurationFiles(Protocol):
-    """Where the files of a configuration are, and the environment that rsyslogd has there, None
-    where that is not known."""
+    """Access to the files of a configuration, on this machine or elsewhere."""
 
     @property
     def environment(self) -> Mapping[str, str] | None:
-        """Variables by name."""
+        """The environment variables of rsyslogd there, None if they are not known."""
 
     def read(self, path: str) -> bytes:
         """The first MAX_BYTES + 1 bytes of a file; raises OSError."""
 
     def listed(self, folder: str) -> Mapping[str, bool]:
-        """The names in a folder, each with whether it is a file; none where there is no folder.
+        """The names in a folder, with true for all but folders; empty if it is not a folder.
         Raises PermissionError."""
 
 
 class LocalFiles:
-    """The files of this machine; rsyslogd has our environment."""
+    """The files of this machine; rsyslogd is assumed to have our environment."""
 
     @property
     def environment(self) -> Mapping[str, str] | None:
-        """Our environment."""
+        """Our environment variables."""
         return os.environ
 
     def read(self, path: str) -> bytes:
-        """The first bytes of a file, one more than a configuration may have; raises OSError."""
+        """The first MAX_BYTES + 1 bytes of a file; raises OSError."""
         return content(path, MAX_BYTES + 1)
 
     def listed(self, folder: str) -> Mapping[str, bool]:
-        """The names in a folder, and whether each is a file or the like; empty where it cannot be
-        listed."""
+        """The names in a folder, with true for all but folders; empty if it cannot be listed.
+        Raises PermissionError."""
         try:
             return {entry.name: not entry.is_dir() for entry in Path(folder).iterdir()}
         except PermissionError:
@@ -95,7 +96,7 @@ class LocalFiles:
 
 
 class Denied(NotReadable):
-    """This user may not read files, which `gaps` name."""
+    """This user may not read the files that `gaps` name."""
 
     def __init__(self, gaps: Sequence[Gap]) -> None:
         super().__init__(f"{'; '.join(map(str, gaps))}: {WAY_TO_READ}")
@@ -107,10 +108,12 @@ def configuration(
     store: ConfigurationFiles | None = None,
     root: str = "",
 ) -> Configuration:
-    """The configuration that begins with the file `path`; without a `store` its files are on this
-    machine, and what they include by its whole path is below `root`.  Raises Denied with every
-    file that this user may not read."""
-    reader = _Files(store or LocalFiles(), root)
+    """Read the configuration whose main file is `path`, with all that it includes.
+
+    Files are on this machine unless there is a `store`; included absolute paths are below `root`.
+    Raises Denied, which names every file that this user may not read.
+    """
+    reader = _Reader(store or LocalFiles(), root)
     block = reader.file(str(path), ScriptPosition(str(path), 1, 1))
     if reader.denied:
         raise Denied(reader.denied)
@@ -120,20 +123,20 @@ def configuration(
 
 
 def require_read(read: Configuration) -> None:
-    """Raise NotReadable where nothing was read of what was named."""
+    """Raise NotReadable if no file of a configuration could be read."""
     if not read.sources:
         raise NotReadable("; ".join(gap.message for gap in read.refused))
 
 
 @dataclass
-class _Files:
+class _Reader:
     store: ConfigurationFiles
     root: str = ""
     files_read: int = 0
     sources: dict[str, bytes] = field(default_factory=dict)
     refused: list[Gap] = field(default_factory=list)
     denied: list[Gap] = field(default_factory=list)
-    under_way: list[str] = field(default_factory=list)
+    open_files: list[str] = field(default_factory=list)
     folders: dict[str, Mapping[str, bool]] = field(default_factory=dict)
     allowance: ReadAllowance = field(default_factory=ReadAllowance)
     bytes_left: int = MAX_BYTES
@@ -141,36 +144,38 @@ class _Files:
     depth: int = 0
     unset: list[Gap] = field(default_factory=list)
 
-    def file(self, path: str, asked: ScriptPosition) -> Block:
-        """The statements of one file, those of included ones in their places."""
-        if normpath(path) in map(normpath, self.under_way) or self._is_full:
+    def file(self, path: str, origin: ScriptPosition) -> Block:
+        """The statements of a file that is included at `origin`, with the files that it includes in
+        place."""
+        if normpath(path) in map(normpath, self.open_files) or self._is_full:
             full = "is not read: too many or too deep includes"
-            return self._refuse(asked, f"{path} {full if self._is_full else 'includes itself'}")
+            return self._refuse(origin, f"{path} {full if self._is_full else 'includes itself'}")
         try:
             raw = self.store.read(path)
             text = self._text(raw)
         except PermissionError as bad:
-            self.denied.append(Gap(asked, f"{path} cannot be read: {bad.strerror}"))
+            self.denied.append(Gap(origin, f"{path} cannot be read: {bad.strerror}"))
             return ()
         except OSError as bad:
-            return self._refuse(asked, f"{path} cannot be read: {why(bad)}")
+            return self._refuse(origin, f"{path} cannot be read: {why(bad)}")
         if is_native_yaml(path) or begins_as_yaml(text):
-            return self._refuse(asked, f"{path} {yaml_advice(path)}")
+            return self._refuse(origin, f"{path} {yaml_advice(path)}")
         self.sources[path] = raw
         self.files_read += 1
         block, refused = parse(text, path, self.allowance)
         self.refused.extend(refused)
-        self.under_way.append(path)
+        self.open_files.append(path)
         block = self._block(block)
-        self.under_way.pop()
+        self.open_files.pop()
         return block
 
     @property
     def _is_full(self) -> bool:
-        return len(self.under_way) >= _DEEPEST or self.files_read >= _MOST_FILES
+        return len(self.open_files) >= _DEEPEST or self.files_read >= _MOST_FILES
 
     def _text(self, raw: bytes) -> str:
-        """The text of a file, with surrogates for bytes that are no UTF-8.  Raises OSError."""
+        """The text of a file, with surrogates for bytes that are not UTF-8.  Raises OSError if it
+        is too long or binary."""
         if len(raw) > self.bytes_left:
             files = "it is" if self.bytes_left == MAX_BYTES else "all files together are"
             raise OSError(f"{files} larger than {MAX_BYTES >> 20} MiB")
@@ -180,7 +185,7 @@ class _Files:
         return raw.decode("utf-8", SURROGATES)
 
     def _block(self, block: Block) -> Block:
-        """The statements with those of included files in their places, as far as they are read."""
+        """The statements with included files in place, as far as the limits allow."""
         if block and self.depth >= DEEPEST_STATEMENT:
             nested = f"statements more than {DEEPEST_STATEMENT} levels deep in one another"
             return self._refuse(block[0].origin, f"{nested}: these are not read")
@@ -196,41 +201,45 @@ class _Files:
 
     def _statement(self, statement: Statement) -> Statement:
         if isinstance(statement, Include):
-            statement = self._started(statement, None)
+            statement = self._with_backticks_read(statement, None)
             is_read = self._is_enabled(statement, "include")
             return replace(statement, files=self._included(statement)) if is_read else statement
         if isinstance(statement, ScriptObject):
-            statement = self._started(statement, statement.type)
+            statement = self._with_backticks_read(statement, statement.type)
             self._is_enabled(statement, statement.kind)
         return with_inner(statement, self._block)
 
-    def _started(self, item: _Object, owner: str | None) -> _Object:
-        """An object of a module, or an include, with what rsyslogd reads as it starts: secrets and,
-        but for what is included, files apart."""
+    def _with_backticks_read(self, item: _Object, module: str | None) -> _Object:
+        """An object of a module, or an include (`module` None), with backticks replaced by what
+        rsyslogd reads at start-up.
+
+        Secrets are never read.  Files are read only for an include and for config.enabled.
+        """
         environment = None if self.root else self.store.environment
         if environment is None:
             return item
 
-        def started(parameter: Parameter) -> Parameter:
-            is_read = owner is None or parameter.key == ENABLED
-            if not is_read and is_secret_name(owner or "", parameter.key):
+        def read(parameter: Parameter) -> Parameter:
+            reads_files = module is None or parameter.key == ENABLED
+            if not reads_files and is_secret_name(module or "", parameter.key):
                 return parameter
             for origin, name in unset_in(parameter, environment):
                 self.unset.append(Gap(origin, f"${name} {_UNSET.format(parameter.name)}"))
-            return read_at_start(parameter, environment, self._content if is_read else None)
+            return read_at_start(parameter, environment, self._content if reads_files else None)
 
-        return replace(item, parameters=tuple(map(started, item.parameters)))
+        return replace(item, parameters=tuple(map(read, item.parameters)))
 
     def _content(self, path: str) -> str | None:
-        """A file that rsyslogd reads in place of its name, which is one in its own folder where it
-        is no whole path."""
+        """The content of a file that rsyslogd reads; None if it cannot be read, or if the path is
+        relative: it would be relative to rsyslogd's working directory."""
         try:
             return self._text(self.store.read(path)) if path[:1] == "/" else None
         except OSError:
             return None
 
     def _is_enabled(self, item: ScriptObject | Include, kind: str) -> bool:
-        """Whether an object is surely not switched off; note where that cannot be known."""
+        """Whether config.enabled surely enables an object; reports an object for which only
+        rsyslogd can know that."""
         is_on = is_enabled(item)
         if is_on is None:
             unknown = f"{ENABLED} of {kind}() is known only when rsyslogd starts"
@@ -238,34 +247,34 @@ class _Files:
         return is_on is True
 
     def _included(self, include: Include) -> tuple[Block, ...]:
-        given = {parameter.key: parameter for parameter in include.parameters}
-        if "file" in given:
-            path, origin = given["file"].text, given["file"].value.origin
+        parameters = {parameter.key: parameter for parameter in include.parameters}
+        if "file" in parameters:
+            path, origin = parameters["file"].text, parameters["file"].value.origin
             if path is not None:
                 return self._included_files(include, path, origin)
             return (self._refuse(origin, "the file to include must be one path here"),)
-        if "text" not in given:
+        if "text" not in parameters:
             return (self._refuse(include.origin, "include() needs a file"),)
-        place = given["text"].value.origin
-        if given["text"].text is None:
-            return (self._refuse(place, "what is included is known only when rsyslogd starts"),)
-        # Its lines are not those of the file that includes it.
-        name = f"the text that {place} includes"
-        block, refused = parse(given["text"].texts[0], name, self.allowance)
-        self.refused.extend(replace(parameter, origin=place) for parameter in refused)
+        origin = parameters["text"].value.origin
+        if parameters["text"].text is None:
+            return (self._refuse(origin, "what is included is known only when rsyslogd starts"),)
+        # Line numbers in the text are not those of the including file, so it has a name of its own.
+        name = f"the text that {origin} includes"
+        block, refused = parse(parameters["text"].texts[0], name, self.allowance)
+        self.refused.extend(replace(gap, origin=origin) for gap in refused)
         return (self._block(block),)
 
     def _included_files(
         self, include: Include, path: str, origin: ScriptPosition
     ) -> tuple[Block, ...]:
-        folder = dirname(self.under_way[-1])
-        whole = f"{self.root}{path}" if path[:1] == "/" else join(folder, path)
-        if self.root and whole.startswith(self.root):
-            # What leads above / leads to / on a host, and so it does below its copy.
-            within = normpath(f"/{whole[len(self.root) :].lstrip('/')}")
-            whole = f"{self.root}{within}{'/' if path.endswith('/') else ''}"
+        folder = dirname(self.open_files[-1])
+        pattern = f"{self.root}{path}" if path[:1] == "/" else join(folder, path)
+        if self.root and pattern.startswith(self.root):
+            # `..` cannot lead above / on a host, so it must not lead above `root` in a copy.
+            below_root = normpath(f"/{pattern[len(self.root) :].lstrip('/')}")
+            pattern = f"{self.root}{below_root}{'/' if path.endswith('/') else ''}"
         try:
-            files = list(self._matching(whole))
+            files = list(self._matching(pattern))
             self._require_few(path, "files", self.files_read + len(files))
         except PermissionError as bad:
             self.denied.append(Gap(origin, f"{bad.filename} cannot be read: {bad.strerror}"))
@@ -279,10 +288,10 @@ class _Files:
         return tuple(self.file(file, origin) for file in files)
 
     def _matching(self, pattern: str) -> Iterator[str]:
-        """The files that a pattern names, which may be a folder."""
+        """The files that match a pattern; the path of a folder gives the files in it."""
         if pattern.endswith("/"):
             pattern += "*"
-        for path in self._spelled_out(pattern):
+        for path in self._expanded(pattern):
             is_file = self._listed(dirname(path) or ".").get(basename(path))
             if is_file:
                 yield path
@@ -292,23 +301,23 @@ class _Files:
 
     @staticmethod
     def _require_few(path: str, kind: str, number: int) -> None:
-        """Raise OSError, before any is read, where a path leads to more than anybody has."""
+        """Raise OSError if a path leads to more files than are read, before any is read."""
         if number > _MOST_FILES:
             most = f"more than {_MOST_FILES} {kind} are not read"
             raise OSError(f"{path} leads to {number:,} {kind}: {most}")
 
     def _listed(self, folder: str) -> Mapping[str, bool]:
-        """The names in a folder, read once: every file that a pattern names asks for them."""
+        """The names in a folder; cached, because each file that matches a pattern needs them."""
         if folder not in self.folders:
             self.folders[folder] = self.store.listed(folder)
         return self.folders[folder]
 
-    def _spelled_out(self, pattern: str) -> list[str]:
-        """The paths that a pattern may mean, each of its wildcards filled in."""
+    def _expanded(self, pattern: str) -> list[str]:
+        """The paths that match a pattern; one without wildcards need not exist."""
         if not glob.has_magic(pattern):
             return [pattern]
         folder, last = dirname(pattern), basename(pattern)
-        folders = self._spelled_out(folder) if folder not in {"", "/"} else [folder]
+        folders = self._expanded(folder) if folder not in {"", "/"} else [folder]
         self._require_few(pattern, "folders", len(folders))
         if not glob.has_magic(last):
             return [join(parent, last) for parent in folders]
@@ -332,34 +341,33 @@ _Object = TypeVar("_Object", ScriptObject, Include)
 
 
 def loading_missing(block: Block) -> Block:
-    """What a drop-in needs before it to be whole: statements of ours that load its modules."""
+    """Statements that load the modules which a drop-in uses and does not load itself."""
     return tuple(loading(name, HERE) for name in not_loaded(block))
 
 
 _ECHO, _CAT = "echo ", "cat "
-# A name that ends here on every release: before white space, a slash or the end (8.2302 to 8.2502
-# take all else into it), and without braces, which newer ones know (expand_backticks_echo() of
-# lexer.l).
+# A variable whose name every release reads alike.  From 8.2302 to 8.2502 a name ends only at white
+# space, a slash or the end; newer releases also know braces (expand_backticks_echo() of lexer.l).
 _VARIABLE = re.compile(r"\$([A-Za-z0-9_]+)(?=[\s/]|$)")
-_NAMED = re.compile(r"`echo [^`\n]*`")
+_ECHO_COMMAND = re.compile(r"`echo [^`\n]*`")
 _NAME = re.compile(r"\$\{?([A-Za-z0-9_]+)")
-# What would change how rsyslogd itself runs, not what it reads.
+# Variables that change how rsyslogd itself runs, not what it reads.
 _OF_PROGRAMS = re.compile(r"(?i)ld_|.*_proxy$|rsyslog|malloc_|glibc_")
 
-Read = Callable[[str], str | None]
-"""The content of a file by its path; None where it cannot be read."""
+ReadFile = Callable[[str], str | None]
+"""Returns the content of the file at a path, None if it cannot be read."""
 
 
 def variables_in(text: str) -> tuple[str, ...]:
-    """The variables that stand in backticks of a configuration."""
-    names = (name for command in _NAMED.findall(text) for name in _NAME.findall(command))
+    """The environment variables that a configuration uses in backticks."""
+    names = (name for command in _ECHO_COMMAND.findall(text) for name in _NAME.findall(command))
     return tuple(dict.fromkeys(name for name in names if not _OF_PROGRAMS.match(name)))
 
 
 def unset_in(
     parameter: Parameter, environment: Mapping[str, str]
 ) -> Iterator[tuple[ScriptPosition, str]]:
-    """The variables of a parameter that are not set, each with its place."""
+    """The unset environment variables that a parameter uses, each with its position."""
     for item in parameter.items:
         if item.backtick and item.text.startswith(_ECHO):
             names = _NAME.findall(item.text)
@@ -367,10 +375,10 @@ def unset_in(
 
 
 def read_at_start(
-    parameter: Parameter, environment: Mapping[str, str], read: Read | None = None
+    parameter: Parameter, environment: Mapping[str, str], read: ReadFile | None = None
 ) -> Parameter:
-    """A parameter with the texts in backticks that rsyslogd reads in this environment, as far as
-    every release reads the same; files only where there is a `read`."""
+    """A parameter with its backticks replaced by what rsyslogd reads at start-up, if every release
+    reads the same.  Files are read only if there is a `read`."""
 
     def as_read(item: Quoted) -> Quoted:
         text = _output(item.text, environment, read) if item.backtick else None
@@ -382,8 +390,8 @@ def read_at_start(
     return replace(parameter, value=as_read(value))
 
 
-def _output(command: str, environment: Mapping[str, str], read: Read | None) -> str | None:
-    """What rsyslogd takes for a command in backticks; None where that is not known."""
+def _output(command: str, environment: Mapping[str, str], read: ReadFile | None) -> str | None:
+    """The text that rsyslogd puts in place of a command in backticks; None if it is not known."""
     if command.startswith(_ECHO):
         words = command.removeprefix(_ECHO)
         is_known = "$" not in _VARIABLE.sub("", words)

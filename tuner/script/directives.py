@@ -1,4 +1,4 @@
-"""What the directives of the form before version 6 stand for today, as directives.toml says it."""
+"""The parameters that `$` directives of rsyslog's legacy format set, from directives.toml."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import NamedTuple
 from tuner.reading import table
 from tuner.script.script import QUEUE, ScriptObject
 
-# The only queue parameter that is called otherwise today.
-_SHUTDOWN, _SHUTDOWN_TODAY = "workertimeoutthreadshutdown", "timeoutworkerthreadshutdown"
+# The only queue parameter whose name differs in the legacy format.
+_LEGACY_SHUTDOWN, _SHUTDOWN = "workertimeoutthreadshutdown", "timeoutworkerthreadshutdown"
 
 
-class OldInput(NamedTuple):
-    """What a directive that starts an input makes: its module, the parameter that the text of the
-    directive is, "" for none, and those that it uses up."""
+class LegacyInput(NamedTuple):
+    """The input that a directive starts: its module, the parameter that the directive's text gives
+    ("" for none), and the parameters that later inputs do not inherit."""
 
     type: str
     parameter: str
@@ -25,13 +25,16 @@ class OldInput(NamedTuple):
 
 @dataclass(frozen=True)
 class DirectiveTable:
-    """Directives, in lower case, by the parameter that each sets: of the next action, of later ones
-    and later inputs, of global() and of modules, the last two with the type that they are about;
-    those that start inputs; and what the old form has by default."""
+    """The directives in lower case with the parameters that they set, and the defaults of the
+    legacy format.
+
+    `next_action` applies to the next action, `later` to all later actions or inputs of a type,
+    `shared` to global(), `modules` to a module; `inputs` start an input.
+    """
 
     next_action: Mapping[str, str]
     later: Mapping[str, tuple[str, str]]
-    inputs: Mapping[str, OldInput]
+    inputs: Mapping[str, LegacyInput]
     shared: Mapping[str, str]
     modules: Mapping[str, tuple[str, str]]
     action_queue: Mapping[str, str]
@@ -39,33 +42,33 @@ class DirectiveTable:
     module_defaults: Mapping[str, Mapping[str, str]]
     input_defaults: Mapping[str, Mapping[str, str]]
 
-    def named(self, item: ScriptObject, parameter: str) -> str | None:
-        """The directive that sets a parameter of an object; None where none does."""
+    def setter(self, item: ScriptObject, parameter: str) -> str | None:
+        """The directive that sets a parameter of an object, None if there is none."""
         key = parameter.lower()
         if key.startswith(QUEUE) and item.kind in {"action", "main_queue"}:
             short = parameter[len(QUEUE) :]
-            suffix = _SHUTDOWN if short.lower() == _SHUTDOWN_TODAY else short
+            suffix = _LEGACY_SHUTDOWN if short.lower() == _SHUTDOWN else short
             return ("ActionQueue" if item.kind == "action" else "MainMsgQueue") + suffix
         kinds = {"", item.type, f"{item.type}/{item.text('protocol')}"}
-        meanings = [(name, says) for name, (kind, says) in self.later.items() if kind in kinds]
+        later = [(name, sets) for name, (kind, sets) in self.later.items() if kind in kinds]
         own = {"action": self.next_action, "global": self.shared}.get(item.kind, {})
-        return next((name for name, says in (*meanings, *own.items()) if says.lower() == key), None)
+        return next((name for name, sets in (*later, *own.items()) if sets.lower() == key), None)
 
 
 @cache
 def directives() -> DirectiveTable:
-    """What directives.toml says."""
-    written = table("script/directives.toml")
+    """The table in directives.toml."""
+    toml = table("script/directives.toml")
     later, modules = (
-        {key: (kind, name) for kind, names in written[part].items() for key, name in names.items()}
+        {key: (kind, name) for kind, names in toml[part].items() for key, name in names.items()}
         for part in ("later", "modules")
     )
-    defaults = written["defaults"]
+    defaults = toml["defaults"]
     return DirectiveTable(
-        written["next_action"],
+        toml["next_action"],
         later,
-        {key: OldInput(**row) for key, row in written["inputs"].items()},
-        written["global"],
+        {key: LegacyInput(**row) for key, row in toml["inputs"].items()},
+        toml["global"],
         modules,
         defaults["action"],
         defaults["main_queue"],
@@ -75,5 +78,6 @@ def directives() -> DirectiveTable:
 
 
 def queue_parameter(suffix: str) -> str:
-    """The parameter that a directive of a queue sets, by what it is called behind the queue."""
-    return f"{QUEUE}{_SHUTDOWN_TODAY if suffix == _SHUTDOWN else suffix}"
+    """The parameter that a queue directive sets, by the directive's name without its prefix, such
+    as `size` of `$ActionQueueSize`."""
+    return f"{QUEUE}{_SHUTDOWN if suffix == _LEGACY_SHUTDOWN else suffix}"

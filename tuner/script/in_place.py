@@ -1,4 +1,4 @@
-"""Parameters changed where they stand: everything else of the user's files stays as it is."""
+"""Changes parameters in place in the user's files; everything else stays as it is."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from tuner.script.script import (
 )
 from tuner.script.tokens import SURROGATES
 
-# What stands between the parentheses of an object: texts, comments, the end, and the backslash that
-# joins a line to the next.
-_WORD = re.compile(
+# A token between the parentheses of an object: a string, a comment, the end, the backslash that
+# joins two lines, or any other character.
+_TOKEN = re.compile(
     r'(?P<text>"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)|(?P<comment>/\*.*?\*/|#[^\n]*)|(?P<end>\))|'
     r"(?P<joined>\\)|\S",
     re.DOTALL,
 )
-# Not one whose value stands in the next line, after a backslash.
+# A directive with its value, unless the value is in the next line after a backslash.
 _DIRECTIVE = re.compile(r'\$(?P<name>\w+)[ \t]+(?P<value>"[^"\n]*"|(?!\\\s)[^\s;#]+)')
 _PLAIN = re.compile(r"[^\s\"#;]+")
 
 
 class _Splice(NamedTuple):
-    """A stretch of a file, and what stands there instead."""
+    """A range of a file, and the text that replaces it."""
 
     path: str
     start: int
@@ -43,75 +43,75 @@ class _Splice(NamedTuple):
 
 
 Changes = Mapping[tuple[str, str], str | None]
-"""Values of parameters, by the address of their object and their name; None removes one."""
+"""New values of parameters, by the address of the object and the parameter's name; None removes the
+parameter."""
 
 
 def edited(base: Base, changes: Changes) -> dict[str, bytes]:
-    """The files that the changes touch, by path.  Raises LookupError with every address that names
-    nothing, and all that the old form cannot say."""
+    """The changed files, by path.  Raises LookupError, which names every unknown address and every
+    parameter that the legacy format cannot set."""
     by_address: dict[str, dict[str, str | None]] = {}
     for (address, name), value in changes.items():
         by_address.setdefault(address, {})[name] = value
     splices: list[_Splice] = []
-    wrong: list[str] = []
+    errors: list[str] = []
     for address, values in by_address.items():
         try:
             splices += _object(base, address, values)
         except LookupError as bad:
-            wrong.append(str(bad.args[0]))
-    if wrong:
-        raise LookupError("; ".join(wrong))
+            errors.append(str(bad.args[0]))
+    if errors:
+        raise LookupError("; ".join(errors))
     paths = dict.fromkeys(splice.path for splice in splices)
     return {path: _spliced(base.files[path], splices) for path in paths}
 
 
-def unheeded(written: Base, changed: Base, changes: Changes) -> str:
-    """Why a configuration is not what was written with these changes made, and no others; "" where
-    it is."""
-    wrong = [
+def mismatch(original: Base, changed: Base, changes: Changes) -> str:
+    """Why the changed configuration is not the original with exactly these changes; "" if it is."""
+    errors = [
         f"{changed.key_of(address, name)}: the change has no effect where it stands"
         for (address, name), value in changes.items()
-        if not _is_said(changed, address, name, value)
+        if not _is_effective(changed, address, name, value)
     ]
-    asked = {(address, name.lower()) for address, name in changes}
-    before, after = _parameters(written), _parameters(changed)
-    wrong += [
-        f"{changed.key_of(place[0], given.parameter.name)} would change too"
-        for place, given in {**before, **after}.items()
-        if place not in asked and not _stays(before.get(place), after.get(place))
+    intended = {(address, name.lower()) for address, name in changes}
+    before, after = _parameters(original), _parameters(changed)
+    errors += [
+        f"{changed.key_of(key[0], setting.parameter.name)} would change too"
+        for key, setting in {**before, **after}.items()
+        if key not in intended and not _is_same(before.get(key), after.get(key))
     ]
-    if not wrong and _statements(written) != _statements(changed):
-        wrong.append("more than these parameters would change")
-    return f"{'; '.join(wrong)}: make it in the configuration itself" if wrong else ""
+    if not errors and _statements(original) != _statements(changed):
+        errors.append("more than these parameters would change")
+    return f"{'; '.join(errors)}: make it in the configuration itself" if errors else ""
 
 
-def _is_said(base: Base, address: str, name: str, value: str | None) -> bool:
+def _is_effective(base: Base, address: str, name: str, value: str | None) -> bool:
     parameter = base.parameter(address, name)
     if value is None:
-        return parameter is None or not any(_places(base, base.objects[address], name))
+        return parameter is None or not any(_values(base, base.objects[address], name))
     return parameter is not None and parameter.texts == (value,)
 
 
-class _Given(NamedTuple):
-    """A parameter, and whether it is a default of the old form, which nobody wrote."""
+class _Setting(NamedTuple):
+    """A parameter, and whether it is a default of the legacy format, which is in no file."""
 
     parameter: Parameter
     is_default: bool
 
 
-def _parameters(base: Base) -> dict[tuple[str, str], _Given]:
+def _parameters(base: Base) -> dict[tuple[str, str], _Setting]:
     """The parameters of all objects, by address and name in lower case."""
-    given: dict[tuple[str, str], _Given] = {}
+    settings: dict[tuple[str, str], _Setting] = {}
     for address, item in base.objects.items():
         for parameter in item.parameters:
             is_default = parameter.key.startswith(QUEUE) and parameter.origin == item.origin
-            given[address, parameter.key] = _Given(parameter, is_default)
-    shared = {(GLOBAL, parameter.key): _Given(parameter, False) for parameter in base.shared}
-    return given | shared
+            settings[address, parameter.key] = _Setting(parameter, is_default)
+    shared = {(GLOBAL, parameter.key): _Setting(parameter, False) for parameter in base.shared}
+    return settings | shared
 
 
-def _stays(before: _Given | None, after: _Given | None) -> bool:
-    """Whether a parameter is as it was; the queue that a change makes has its defaults."""
+def _is_same(before: _Setting | None, after: _Setting | None) -> bool:
+    """Whether a parameter is unchanged; the defaults of a new or removed queue do not count."""
     if before is None or after is None:
         only = before or after
         return only is not None and only.is_default
@@ -119,7 +119,7 @@ def _stays(before: _Given | None, after: _Given | None) -> bool:
 
 
 def _statements(base: Base) -> Block:
-    """Everything but the parameters of what has an address; global() may stand several times."""
+    """All statements but global() and main_queue(), without parameters of addressed objects."""
     addressed = {(item.kind, item.origin) for item in base.objects.values()}
 
     def bare(statement: Statement) -> Iterator[Statement]:
@@ -133,22 +133,22 @@ def _statements(base: Base) -> Block:
 
 
 def _spliced(file: SourceFile, splices: Sequence[_Splice]) -> bytes:
-    """The file with its splices; of several at one place the first comes first."""
+    """The file with its splices made; several at one offset keep their order."""
     pieces, done = [], 0
-    of_file = (splice for splice in splices if splice.path == file.path)
-    for splice in sorted(of_file, key=lambda splice: splice.start):
+    own_splices = (splice for splice in splices if splice.path == file.path)
+    for splice in sorted(own_splices, key=lambda splice: splice.start):
         pieces += [file.text[done : splice.start], splice.text]
         done = splice.end
     return "".join((*pieces, file.text[done:])).encode("utf-8", SURROGATES)
 
 
 def _object(base: Base, address: str, values: Mapping[str, str | None]) -> Iterator[_Splice]:
-    """The splices of one object."""
+    """The splices that change the parameters of one object."""
     item = base.objects.get(address)
-    given = {name: value for name, value in values.items() if value is not None}
+    new_values = {name: value for name, value in values.items() if value is not None}
     if item is None and address == MAIN_QUEUE:
-        if given:
-            yield _new_main_queue(base, given)
+        if new_values:
+            yield _new_main_queue(base, new_values)
         return
     if item is None:
         raise LookupError(f"there is no {address}")
@@ -156,11 +156,11 @@ def _object(base: Base, address: str, values: Mapping[str, str | None]) -> Itera
         raise LookupError(f"{address} stands in {item.origin.file}: change it there yourself")
     missing: dict[str, str] = {}
     for name, value in values.items():
-        places = list(_places(base, item, name))
-        # The last counts where one is written twice; all of them go together.
-        for place in places if value is None else places[-1:]:
-            yield from _replaced(base, item, place, name, value)
-        if not places and value is not None:
+        old_values = list(_values(base, item, name))
+        # If a parameter is set twice, the last one counts; all of them must be removed.
+        for old_value in old_values if value is None else old_values[-1:]:
+            yield from _replaced(base, item, old_value, name, value)
+        if not old_values and value is not None:
             missing[name] = value
     if missing:
         file = base.files[item.origin.file]
@@ -172,120 +172,123 @@ def _object(base: Base, address: str, values: Mapping[str, str | None]) -> Itera
 
 
 def _replaced(
-    base: Base, item: ScriptObject, place: _Value, name: str, value: str | None
+    base: Base, item: ScriptObject, old_value: _Value, name: str, value: str | None
 ) -> Iterator[_Splice]:
-    """The splices of a parameter that is written there."""
+    """The splices that replace or remove a parameter's old value."""
     if _is_shared(base, item, name):
         if value is None:
             address = base.address_of(item)
             raise LookupError(f"{address}: {name} is set for several objects at once")
         yield from _for_one_object(base, item, name, value)
     elif value is None:
-        yield _Splice(place.path, *place.gone, "")
+        yield _Splice(old_value.path, *old_value.removal, "")
     else:
-        yield _Splice(place.path, place.start, place.end, place.spelled(value))
+        yield _Splice(old_value.path, old_value.start, old_value.end, old_value.spelled(value))
 
 
 class _Value(NamedTuple):
-    """Where a value stands, in an object or after the name of a directive, and what goes with it
-    when it is taken out."""
+    """Where the value of a parameter or directive is in a file, and the range to remove with the
+    parameter."""
 
     path: str
-    gone: tuple[int, int]
+    removal: tuple[int, int]
     start: int
     end: int
     in_quotes: bool
 
     def spelled(self, value: str) -> str:
-        """The value as it may stand there."""
+        """A new value, in quotes if it needs them here."""
         return quote(value) if self.in_quotes or not _PLAIN.fullmatch(value) else value
 
 
-def _places(base: Base, item: ScriptObject, name: str) -> Iterator[_Value]:
-    """Everywhere that a parameter of an object has a value."""
+def _values(base: Base, item: ScriptObject, name: str) -> Iterator[_Value]:
+    """All values that the files set for a parameter of an object."""
     for parameter in base.shared if item.kind == GLOBAL else item.parameters:
-        place = _written(base, item, parameter) if parameter.key == name.lower() else None
-        if place is not None:
-            yield place
+        value = _value(base, item, parameter) if parameter.key == name.lower() else None
+        if value is not None:
+            yield value
 
 
-def _written(base: Base, item: ScriptObject, parameter: Parameter) -> _Value | None:
-    """Where a parameter has its value; None where that is a default that nobody wrote."""
+def _value(base: Base, item: ScriptObject, parameter: Parameter) -> _Value | None:
+    """Where a file sets the value of a parameter; None for a default or an unknown spelling."""
     if parameter.origin.file not in base.files:
         return None
     file = base.files[parameter.origin.file]
     start = file.offset(parameter.origin)
     directive = _DIRECTIVE.match(file.text, start)
     if directive is not None:
-        # A default of the old form has the place of what it follows from.
-        if directive["name"].lower() != (directives().named(item, parameter.name) or "").lower():
+        # A default of the legacy format has the position of the directive that it follows from.
+        if directive["name"].lower() != (directives().setter(item, parameter.name) or "").lower():
             return None
         line = file.text.rfind("\n", 0, start) + 1
         stop = file.text.find("\n", start) + 1
         in_quotes = directive["value"][0] == '"'
-        gone = (line, stop or len(file.text))
-        return _Value(file.path, gone, *directive.span("value"), in_quotes)
+        removal = (line, stop or len(file.text))
+        return _Value(file.path, removal, *directive.span("value"), in_quotes)
     if file.text[start : start + len(parameter.name)].lower() != parameter.key:
         return None
     begin = file.offset(parameter.value.origin)
-    text = _WORD.match(file.text, begin)
+    text = _TOKEN.match(file.text, begin)
     if text is None or text["text"] is None:
         return None
     end = text.end()
     if isinstance(parameter.value, Array):
         begin = file.text.rindex("[", start, begin)
-        end = next(word.end() for word in _WORD.finditer(file.text, end) if word[0] == "]")
-    return _Value(file.path, _without(file, start, end), begin, end, in_quotes=True)
+        end = next(token.end() for token in _TOKEN.finditer(file.text, end) if token[0] == "]")
+    return _Value(file.path, _removal(file, start, end), begin, end, in_quotes=True)
 
 
-def _without(file: SourceFile, start: int, end: int) -> tuple[int, int]:
-    """The stretch to take out with a parameter: its line where nothing else is on that, else the
+def _removal(file: SourceFile, start: int, end: int) -> tuple[int, int]:
+    """The range to remove with a parameter: its whole line if nothing else is on it, else also the
     blanks beside it."""
     line = file.text.rfind("\n", 0, start) + 1
     before = file.text[line:start]
-    behind = file.text[end:].partition("\n")[0]
+    after = file.text[end:].partition("\n")[0]
     if before.strip():
         return line + len(before.rstrip(" \t")), end
-    if behind.strip():
-        return start, end + len(behind) - len(behind.lstrip(" \t"))
-    return line, min(len(file.text), end + len(behind) + 1)
+    if after.strip():
+        return start, end + len(after) - len(after.lstrip(" \t"))
+    return line, min(len(file.text), end + len(after) + 1)
 
 
 def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> _Splice:
-    """Parameters added to the object that begins at `at`: each on a line of its own where those
-    before it stand so, and no backslash joins lines: rsyslogd puts a number after those, which may
-    not stand inside of an object."""
-    last = file.text.index("(", at) + 1
-    end = stop = last
+    """Parameters added to the object that begins at `at`, in the style of its last parameter: on a
+    line of its own, or on the same line.
+
+    If a backslash joins lines, they go on the same line: rsyslogd inserts a line number after
+    joined lines, which cannot be inside an object.
+    """
+    inside = file.text.index("(", at) + 1
+    end = stop = inside
     comments: list[tuple[int, int]] = []
-    for word in _WORD.finditer(file.text, last):
-        if word["end"] is not None:
-            stop = word.start()
+    for token in _TOKEN.finditer(file.text, inside):
+        if token["end"] is not None:
+            stop = token.start()
             break
-        if word["comment"] is not None:
-            comments.append(word.span())
-        elif word["joined"] is None:
-            end = word.end()
-    # Also inside of texts and comments.
-    is_joined = re.search(r"\\\s*\n", file.text[last:stop]) is not None
+        if token["comment"] is not None:
+            comments.append(token.span())
+        elif token["joined"] is None:
+            end = token.end()
+    # A backslash joins lines inside strings and comments, too.
+    is_joined = re.search(r"\\\s*\n", file.text[inside:stop]) is not None
     parameters = [f"{name}={quote(value)}" for name, value in values.items()]
     line = file.text.rfind("\n", 0, end) + 1
     if line <= at or is_joined:
-        first = "" if end == last else " "
-        return _Splice(file.path, end, end, first + " ".join(parameters))
-    begins = file.text[line:end]
-    indent = begins[: len(begins) - len(begins.lstrip(" \t"))]
-    # A comment at the end of the line belongs to what stands before it, unless it goes on.
+        separator = "" if end == inside else " "
+        return _Splice(file.path, end, end, separator + " ".join(parameters))
+    line_text = file.text[line:end]
+    indent = line_text[: len(line_text) - len(line_text.lstrip(" \t"))]
+    # The new lines go after a comment at the end of this line, unless it continues on the next.
     line_stop = file.text.find("\n", end)
-    is_inside = any(begin <= line_stop < done for begin, done in comments)
+    in_comment = any(begin <= line_stop < done for begin, done in comments)
     is_last = line_stop < 0 or stop < line_stop
-    put = end if is_last or is_inside else line_stop - file.text.endswith("\r", 0, line_stop)
+    put = end if is_last or in_comment else line_stop - file.text.endswith("\r", 0, line_stop)
     lines = (f"{file.line_end}{indent}{parameter}" for parameter in parameters)
     return _Splice(file.path, put, put, "".join(lines))
 
 
 def _line_start(file: SourceFile, at: int) -> int:
-    """Where the line begins that a place belongs to, with those that a backslash joins to it."""
+    """The start of the line that contains `at`, or of the first that backslashes join to it."""
     start = file.text.rfind("\n", 0, at) + 1
     while start and file.text[: start - 1].rstrip(" \t\r").endswith("\\"):
         start = file.text.rfind("\n", 0, start - 1) + 1
@@ -293,8 +296,8 @@ def _line_start(file: SourceFile, at: int) -> int:
 
 
 def _directives_before(base: Base, item: ScriptObject, values: Mapping[str, str]) -> _Splice:
-    """Directives on lines of their own before an object of the old form; for the main queue before
-    the first that it has."""
+    """Directives on lines of their own before an object of the legacy format; those of the main
+    queue go before its first directive."""
     file = base.files[item.origin.file]
     at = _line_start(file, file.offset(item.origin))
     lines = [f"{_line(item, *value)}{file.line_end}" for value in values.items()]
@@ -302,41 +305,42 @@ def _directives_before(base: Base, item: ScriptObject, values: Mapping[str, str]
 
 
 def _line(item: ScriptObject, name: str, value: str) -> str:
-    """The line of a directive.  Raises LookupError where the old form has none."""
-    directive = directives().named(item, name)
+    """The directive that sets a parameter of an object; raises LookupError if there is none."""
+    directive = directives().setter(item, name)
     if directive is None:
         raise LookupError(f"{item.kind}: the old form has no directive for {name}")
     return f"${directive} {value}"
 
 
 def _is_shared(base: Base, item: ScriptObject, name: str) -> bool:
-    """Whether one directive sets a parameter of several objects."""
-    given = item.get(name)
+    """Whether one directive sets this parameter for several objects."""
+    own = item.get(name)
     parameters = [sharer.get(name) for sharer in base.objects.values()]
-    places = [parameter.origin for parameter in parameters if parameter is not None]
-    return given is not None and places.count(given.origin) > 1
+    origins = [parameter.origin for parameter in parameters if parameter is not None]
+    return own is not None and origins.count(own.origin) > 1
 
 
 def _for_one_object(base: Base, item: ScriptObject, name: str, value: str) -> Iterator[_Splice]:
-    """A directive that lasts, for one object alone: set before it, and as it was after it."""
+    """Change a directive that applies to all later objects for one object only: set the new value
+    before the object and the old one after it."""
     file = base.files[item.origin.file]
-    given = item.get(name)
-    before = "" if given is None else given.text or ""
+    parameter = item.get(name)
+    before = "" if parameter is None else parameter.text or ""
     at = file.offset(item.origin)
     yield _directives_before(base, item, {name: value})
     stop = file.text.find("\n", at)
     after = len(file.text) if stop < 0 else stop + 1
-    back = f"{_line(item, name, before)}{file.line_end}"
-    yield _Splice(file.path, after, after, back if stop >= 0 else f"{file.line_end}{back}")
+    restore = f"{_line(item, name, before)}{file.line_end}"
+    yield _Splice(file.path, after, after, restore if stop >= 0 else f"{file.line_end}{restore}")
 
 
 def _new_main_queue(base: Base, values: Mapping[str, str]) -> _Splice:
-    """A main_queue() before the first statement of the first file."""
+    """A new main_queue() before the first statement of the first file."""
     file = next(iter(base.files.values()))
     at = 0
     for line in file.text.splitlines(keepends=True):
         if line.strip() and not line.lstrip().startswith("#"):
             break
         at += len(line)
-    written = " ".join(f"{name}={quote(value)}" for name, value in values.items())
-    return _Splice(file.path, at, at, f"main_queue({written}){file.line_end}")
+    parameters = " ".join(f"{name}={quote(value)}" for name, value in values.items())
+    return _Splice(file.path, at, at, f"main_queue({parameters}){file.line_end}")

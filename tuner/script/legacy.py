@@ -1,8 +1,7 @@
-"""The form before version 6 as the objects that stand for it today: directives and actions.
+"""Converts rsyslog's legacy format (before version 6), directives and actions, into objects.
 
-`$` directives change what follows: some wait for the next action or input, some hold from there
-on.  rsyslog's source knows which (the `cfsysline` handlers of each module), and directives.toml
-says it.
+`$` directives change what follows: some apply to the next action or input only, others to all later
+ones.  Which do is in directives.toml, from the `cfsysline` handlers in rsyslog's source.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple
 
-from tuner.script.directives import OldInput, directives, queue_parameter
+from tuner.script.directives import LegacyInput, directives, queue_parameter
 from tuner.script.script import (
     HERE,
     ON,
@@ -39,57 +38,61 @@ from tuner.script.template import template_object
 
 DEFAULT_RULESET = "RSYSLOG_DefaultRuleset"
 _NOT_USED = f"{DEFAULT_RULESET}, not used"
-# A name waits for an action of the old form, its queue for any.
+# A name applies to the next action of the legacy format, queue parameters to the next of any.
 _NAME, _ACTION_QUEUE, _MAIN_QUEUE = "actionname", "actionqueue", "mainmsgqueue"
-# What each such directive adds to, and the next action takes away.
+# Each directive for this parameter adds a peer to the list, which the next action uses up.
 _PEERS = "streamDriverPermittedPeers"
-# Of the directives of imtcp, which module() excludes, those that it takes all the same.
+# The only directives of imtcp that rsyslogd accepts after module(load="imtcp").
 _WITH_OBJECTS = frozenset({"inputtcpserverbindruleset", "inputtcpserverinputname"})
 
 
 def modernised(block: Block) -> tuple[Block, tuple[WithoutEffect, ...]]:
-    """The same configuration without the old form, and the directives for the next action that
-    apply to none.  Directives that have no object stay, and so does what rsyslog 8 itself
+    """The same configuration without the legacy format, and the directives for the next action that
+    apply to none.  Directives without an equivalent object stay, and so do those that rsyslog 8
     refuses."""
-    made = _Modernised()
-    return made.whole(block), (*made.without_effect, *made.unused(None))
+    converter = _Converter()
+    return converter.convert(block), (*converter.without_effect, *converter.unused(None))
 
 
 class WithoutEffect(NamedTuple):
-    """A directive for the next action that applies to nothing: the next one is an `action`, which
-    takes none of them and uses it up, or there is no other (None)."""
+    """A directive for the next action that has no effect: the next action is an `action()` object,
+    which ignores the directive and uses it up, or there is none (`action` is None)."""
 
     directive: Directive
     action: ScriptObject | None
 
     @property
     def instead(self) -> str:
-        """The parameter that says the same in an action."""
-        return f'{_once(self.directive.key)}="{_word(self.directive.text)}"'
+        """The parameter of action() that does the same."""
+        return f'{_next_action_parameter(self.directive.key)}="{_word(self.directive.text)}"'
 
 
 @dataclass
-class _Modernised:
-    """What the directives so far have set."""
+class _Converter:
+    """The state that directives have set so far.
 
-    once: dict[str, Parameter] = field(default_factory=dict)
+    `next_action` are parameters of the next action, `waiting` its directives, and `lasting` the
+    parameters of later actions and inputs by type.  `rulesets` are the rules of each `$RuleSet`.
+    """
+
+    next_action: dict[str, Parameter] = field(default_factory=dict)
     waiting: list[Directive] = field(default_factory=list)
     without_effect: list[WithoutEffect] = field(default_factory=list)
     lasting: dict[str, dict[str, Parameter]] = field(default_factory=dict)
     main: dict[str, Parameter] = field(default_factory=dict)
     rulesets: dict[str, list[Statement]] = field(default_factory=dict)
-    given: dict[str, dict[str, Parameter]] = field(default_factory=dict)
+    ruleset_parameters: dict[str, dict[str, Parameter]] = field(default_factory=dict)
     current: str = DEFAULT_RULESET
     channels: dict[str, dict[str, str]] = field(default_factory=dict)
-    of_modules: dict[str, dict[str, Parameter]] = field(default_factory=dict)
-    by_object: dict[str, bool] = field(default_factory=dict)
+    module_parameters: dict[str, dict[str, Parameter]] = field(default_factory=dict)
+    loaded_by_object: dict[str, bool] = field(default_factory=dict)
     default: Call | None = None
     first_main: ScriptPosition | None = None
 
-    def whole(self, block: Block) -> Block:
-        """Everything, with the queues and rulesets that directives described along the way."""
-        written = tuple(map(self.with_directives, self.block(block)))
-        whole = _with_rulesets(written, self.of_directives())
+    def convert(self, block: Block) -> Block:
+        """Convert a whole configuration, and add the queues and rulesets that directives define."""
+        statements = tuple(map(self.with_module_parameters, self.block(block)))
+        whole = _with_rulesets(statements, self.ruleset_objects())
         if self.default is not None:
             whole = self.with_default(whole, self.default)
         if self.first_main is not None and not any(objects_in(whole, "main_queue")):
@@ -99,28 +102,28 @@ class _Modernised:
         return whole
 
     def main_queue(self, origin: ScriptPosition) -> tuple[Parameter, ...]:
-        """A queue as the directives so far have set the main one."""
+        """The parameters of a queue by the `$MainMsgQueue` directives so far, with defaults."""
         return _completed(self.main, directives().main_queue, origin)
 
-    def of_directives(self) -> Iterator[ScriptObject]:
+    def ruleset_objects(self) -> Iterator[ScriptObject]:
         """The rulesets that directives began, as objects."""
         for name, body in self.rulesets.items():
-            parameters = self.given.get(name, {})
+            parameters = self.ruleset_parameters.get(name, {})
             origin = next((part.origin for part in (*body, *parameters.values())), HERE)
             ruleset = ScriptObject.of("ruleset", {"name": name}, origin)
-            given = (*ruleset.parameters, *parameters.values())
-            yield replace(ruleset, parameters=given, body=tuple(body))
+            all_parameters = (*ruleset.parameters, *parameters.values())
+            yield replace(ruleset, parameters=all_parameters, body=tuple(body))
 
-    def with_directives(self, statement: Statement) -> Statement:
-        """A module with what directives say of it."""
+    def with_module_parameters(self, statement: Statement) -> Statement:
+        """A module() with the parameters that directives set; any other statement unchanged."""
         if not isinstance(statement, ScriptObject) or statement.kind != "module":
             return statement
-        given = self.of_modules.get(module_name(statement), {})
-        return replace(statement, parameters=(*statement.parameters, *given.values()))
+        added = self.module_parameters.get(module_name(statement), {})
+        return replace(statement, parameters=(*statement.parameters, *added.values()))
 
     def with_default(self, block: Block, default: Call) -> Block:
-        """With another default ruleset: events of inputs that name none go there, and the rules
-        outside of rulesets are those of one that no event comes to."""
+        """The block with another default ruleset, which gets the events of inputs that name none.
+        The rules outside of rulesets become a ruleset that gets no events."""
         rules, statements = list[Statement](), list[Statement]()
         for statement in block:
             is_outside = _is_rule(statement) and not isinstance(statement, Directive)
@@ -130,20 +133,20 @@ class _Modernised:
         return (*statements, *outside, default)
 
     def block(self, block: Block) -> Block:
-        """One block; at the outermost level what belongs to a `$RuleSet` goes there."""
+        """The outermost block; rules after a `$RuleSet` are collected for that ruleset instead."""
         statements: list[Statement] = []
         for statement in block:
-            for made in self.statement(statement):
-                inside = self.current != DEFAULT_RULESET and _is_rule(made)
-                (self.rulesets[self.current] if inside else statements).append(made)
+            for converted in self.statement(statement):
+                in_ruleset = self.current != DEFAULT_RULESET and _is_rule(converted)
+                (self.rulesets[self.current] if in_ruleset else statements).append(converted)
         return tuple(statements)
 
     def inner(self, block: Block) -> Block:
-        """A block inside of a statement, which stays whole."""
+        """A block inside of a statement, in which all rules stay."""
         return tuple(chain.from_iterable(map(self.statement, block)))
 
     def statement(self, statement: Statement) -> Iterator[Statement]:
-        """What stands for a statement today: nothing for most directives."""
+        """The statements that replace a statement: none for most directives."""
         match statement:
             case Directive():
                 yield from self.directive(statement)
@@ -152,10 +155,10 @@ class _Modernised:
             case ScriptObject(kind="action"):
                 yield self.new_action(statement)
             case ScriptObject(kind="module"):
-                self.by_object.setdefault(module_name(statement), True)
+                self.loaded_by_object.setdefault(module_name(statement), True)
                 yield statement
             case ScriptObject(kind="ruleset") if self.is_ruleset(statement.name):
-                return  # rsyslogd refuses a second one of that name
+                return  # rsyslogd refuses a second ruleset of that name
             case Include():
                 for included in chain(*statement.files):
                     yield from self.statement(included)
@@ -163,18 +166,18 @@ class _Modernised:
                 yield with_inner(statement, self.inner)
 
     def directive(self, directive: Directive) -> Iterator[Statement]:
-        """Note what a directive sets; an object where it makes one."""
+        """Record what a directive sets; yields an object if the directive makes one."""
         table, key, text = directives(), directive.key, _word(directive.text)
         if self.is_refused(key):
             yield directive
         elif key in table.next_action or key.startswith(_ACTION_QUEUE):
             self.waiting += [] if key == _NAME else [directive]
-            _set(self.once, _once(key), text, directive)
+            _set(self.next_action, _next_action_parameter(key), text, directive)
         elif key.startswith(_MAIN_QUEUE):
             self.first_main = self.first_main or directive.origin
             _set(self.main, queue_parameter(key.removeprefix(_MAIN_QUEUE)), text, directive)
         elif key in table.later or key in table.modules:
-            self.hold(directive, text)
+            self.set_lasting(directive, text)
         elif key == "outchannel":
             name, _, file = directive.text.partition(",")
             self.channels.setdefault(name.strip(), channel_of(file))
@@ -185,43 +188,43 @@ class _Modernised:
             if name:
                 yield ScriptObject.of("global", {name: text}, directive.origin)
         else:
-            yield from self.scope(directive, text)
+            yield from self.object_directive(directive, text)
 
     def is_refused(self, key: str) -> bool:
-        """Whether rsyslogd refuses a directive for the module that module() has loaded."""
+        """Whether rsyslogd refuses a directive because module() has loaded its module."""
         table = directives()
         kind, _ = table.modules.get(key) or table.later.get(key, ("", ""))
-        is_its = key in table.modules or (kind == "imtcp" and key not in _WITH_OBJECTS)
-        return is_its and kind != "imjournal" and self.by_object.get(kind, False)
+        is_for_module = key in table.modules or (kind == "imtcp" and key not in _WITH_OBJECTS)
+        return is_for_module and kind != "imjournal" and self.loaded_by_object.get(kind, False)
 
-    def hold(self, directive: Directive, text: str) -> None:
-        """Note what holds for later actions or inputs, or for a module; permitted peers are added
-        to the others."""
+    def set_lasting(self, directive: Directive, text: str) -> None:
+        """Record a directive for later actions or inputs, or for a module.  A permitted peer is
+        added to the earlier ones."""
         table = directives()
         if directive.key in table.later:
             kind, name = table.later[directive.key]
-            given = self.lasting.setdefault(kind, {})
-            before = given[name].texts if name == _PEERS and name in given else ()
-            _set(given, name, ",".join((*before, text)), directive)
+            parameters = self.lasting.setdefault(kind, {})
+            before = parameters[name].texts if name == _PEERS and name in parameters else ()
+            _set(parameters, name, ",".join((*before, text)), directive)
         if directive.key not in table.modules:
             return
         kind, name = table.modules[directive.key]
-        given = self.of_modules.setdefault(kind, {})
+        parameters = self.module_parameters.setdefault(kind, {})
         if name == "permittedPeer":
-            before = given[name].texts if name in given else ()
+            before = parameters[name].texts if name in parameters else ()
             peers = tuple(Quoted(peer, directive.origin) for peer in (*before, text))
-            given[name] = Parameter(name, Array(peers, directive.origin), directive.origin)
+            parameters[name] = Parameter(name, Array(peers, directive.origin), directive.origin)
         elif directive.key == "omitlocallogging":
-            _set(given, name, "off" if text.lower() in ON else "on", directive)
+            _set(parameters, name, "off" if text.lower() in ON else "on", directive)
         else:
-            _set(given, name, text, directive)
+            _set(parameters, name, text, directive)
 
-    def scope(self, directive: Directive, text: str) -> Iterator[Statement]:
-        """Modules, templates and rulesets."""
+    def object_directive(self, directive: Directive, text: str) -> Iterator[Statement]:
+        """Carry out a directive for a module, a template or a ruleset; unknown ones stay."""
         match directive.key:
             case "modload":
                 kind = text.rpartition("/")[2].removesuffix(".so")
-                self.by_object.setdefault(kind, False)
+                self.loaded_by_object.setdefault(kind, False)
                 yield loading(kind, directive.origin).with_values(
                     directives().module_defaults.get(kind, {})
                 )
@@ -236,13 +239,13 @@ class _Modernised:
                 is_usual = text == DEFAULT_RULESET
                 self.default = None if is_usual else Call(text, directive.origin)
             case "rulesetparser":
-                _set(self.given.setdefault(self.current, {}), "parser", text, directive)
+                parameters = self.ruleset_parameters.setdefault(self.current, {})
+                _set(parameters, "parser", text, directive)
             case "rulesetcreatemainqueue":
                 if text.lower() in ON:
-                    queue = {
-                        parameter.name: parameter for parameter in self.main_queue(directive.origin)
-                    }
-                    self.given.setdefault(self.current, {}).update(queue)
+                    parameters = self.ruleset_parameters.setdefault(self.current, {})
+                    queue = self.main_queue(directive.origin)
+                    parameters.update({parameter.name: parameter for parameter in queue})
             case "repeatedmsgreduction" if text.lower() == "off":
                 return
             case _:
@@ -252,49 +255,49 @@ class _Modernised:
         """Whether a directive has begun a ruleset of that name."""
         return name.lower() in map(str.lower, self.rulesets)
 
-    def input(self, old: OldInput, directive: Directive, text: str) -> ScriptObject:
-        """The input that a directive starts, with all that waited for it."""
-        kind, name, used = old
+    def input(self, legacy: LegacyInput, directive: Directive, text: str) -> ScriptObject:
+        """The input that a directive starts, with the parameters that earlier directives set."""
+        kind, name, used_up = legacy
         values = {"type": kind, **directives().input_defaults.get(kind, {})}
         values |= {name: text} if name else {}
-        started = ScriptObject.of("input", values, directive.origin)
-        waiting = self.lasting.get(kind, {})
-        parameters = {given.name: given for given in started.parameters} | waiting
-        for key in used:
-            waiting.pop(key, None)
-        return replace(started, parameters=tuple(parameters.values()))
+        item = ScriptObject.of("input", values, directive.origin)
+        lasting = self.lasting.get(kind, {})
+        parameters = {parameter.name: parameter for parameter in item.parameters} | lasting
+        for key in used_up:
+            lasting.pop(key, None)
+        return replace(item, parameters=tuple(parameters.values()))
 
     def new_action(self, action: ScriptObject) -> ScriptObject:
-        """An action of the new form with the template that a directive before it names: of all that
-        directives say only this holds for it (getDfltTpl() of omfile.c and omfwd.c).  What waits
-        for the next action is gone, but for a name."""
+        """An action() object with the default template that a directive sets, the only directive
+        that applies to it (getDfltTpl() of omfile.c and omfwd.c).  It uses up the parameters for
+        the next action, except a name."""
         self.without_effect += self.unused(action)
-        self.once = {
-            key: value for key, value in self.once.items() if key == directives().next_action[_NAME]
-        }
-        named = self.lasting.get(action.type.removeprefix("builtin:"), {}).get("template")
-        if named is None or action.get("template") is not None:
+        name = directives().next_action[_NAME]
+        self.next_action = {key: self.next_action[key] for key in self.next_action if key == name}
+        template = self.lasting.get(action.type.removeprefix("builtin:"), {}).get("template")
+        if template is None or action.get("template") is not None:
             return action
-        return replace(action, parameters=(*action.parameters, named))
+        return replace(action, parameters=(*action.parameters, template))
 
     def unused(self, action: ScriptObject | None) -> list[WithoutEffect]:
-        """The directives that waited for an action of the old form, which this is not."""
+        """The directives that waited for an action of the legacy format and met `action` instead,
+        or the end."""
         waited, self.waiting = self.waiting, []
         return [WithoutEffect(directive, action) for directive in waited]
 
-    def held_for(self, action: ScriptObject) -> dict[str, Parameter]:
-        """What holds for an action of the old form until it is set otherwise."""
+    def lasting_for(self, action: ScriptObject) -> dict[str, Parameter]:
+        """The lasting parameters that apply to an action of the legacy format."""
         kind = f"{action.type}/{action.text('protocol')}"
-        held = {
+        lasting = {
             name: parameter
             for key in ("", action.type, kind)
             for name, parameter in self.lasting.get(key, {}).items()
         }
         self.lasting.get(kind, {}).pop(_PEERS, None)
-        return held
+        return lasting
 
     def action(self, line: LegacyAction) -> Statement:
-        """The action of an old line, with all that waited for it."""
+        """A legacy action line as an object, with the parameters that directives set."""
         action = action_of(line)
         if not isinstance(action, ScriptObject):
             return action
@@ -303,45 +306,45 @@ class _Modernised:
             return line
         if channel is not None:
             action = action.without({CHANNEL}).with_values(self.channels[channel])
-        lasting = self.held_for(action)
+        lasting = self.lasting_for(action)
         if line.text.startswith(("-", ":omfile:-")):
             lasting.pop("sync", None)
-        waiting, self.once, self.waiting = self.once, {}, []
-        queue_type = waiting.get("queue.type")
+        once, self.next_action, self.waiting = self.next_action, {}, []
+        queue_type = once.get("queue.type")
         if queue_type is not None and (queue_type.text or "").lower() != "direct":
-            completed = _completed(waiting, directives().action_queue, line.origin)
-            waiting = {added.key: added for added in completed}
-        written = {parameter.name: parameter for parameter in action.parameters}
-        return replace(action, parameters=tuple((lasting | waiting | written).values()))
+            completed = _completed(once, directives().action_queue, line.origin)
+            once = {parameter.key: parameter for parameter in completed}
+        own = {parameter.name: parameter for parameter in action.parameters}
+        return replace(action, parameters=tuple((lasting | once | own).values()))
 
 
 def _with_rulesets(block: Block, rulesets: Iterable[ScriptObject]) -> Block:
-    """With the rulesets of directives, or with their rules in the objects of the same names."""
+    """The block with the rulesets of directives, merged into those of the same names."""
     statements = list(block)
-    places: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for number, statement in enumerate(statements):
         if isinstance(statement, ScriptObject) and statement.kind == "ruleset":
-            places.setdefault(statement.key, number)
+            numbers.setdefault(statement.key, number)
     for ruleset in rulesets:
-        place = places.get(ruleset.key)
-        written = None if place is None else statements[place]
-        if place is None or not isinstance(written, ScriptObject):
+        place = numbers.get(ruleset.key)
+        existing = None if place is None else statements[place]
+        if place is None or not isinstance(existing, ScriptObject):
             statements.append(ruleset)
         else:
-            statements[place] = _joined(written, ruleset)
+            statements[place] = _merged(existing, ruleset)
     return tuple(statements)
 
 
-def _joined(written: ScriptObject, added: ScriptObject) -> ScriptObject:
-    """The object of a ruleset with what directives add to it."""
-    has_queue, keys = bool(written.queue), {parameter.key for parameter in written.parameters}
+def _merged(existing: ScriptObject, added: ScriptObject) -> ScriptObject:
+    """A ruleset() object with the rules and the missing parameters that directives add."""
+    has_queue, keys = bool(existing.queue), {parameter.key for parameter in existing.parameters}
     missing = (
         parameter
         for parameter in added.parameters
         if parameter.key not in keys and not (has_queue and parameter.key.startswith(QUEUE))
     )
-    body = (*(written.body or ()), *(added.body or ()))
-    return replace(written, parameters=(*written.parameters, *missing), body=body)
+    body = (*(existing.body or ()), *(added.body or ()))
+    return replace(existing, parameters=(*existing.parameters, *missing), body=body)
 
 
 def _is_rule(statement: Statement) -> bool:
@@ -355,32 +358,33 @@ def _set(parameters: dict[str, Parameter], name: str, text: str, directive: Dire
 def _completed(
     parameters: dict[str, Parameter], defaults: Mapping[str, str], origin: ScriptPosition
 ) -> tuple[Parameter, ...]:
-    written = {parameter.key for parameter in parameters.values()}
-    missing = (key for key in defaults if key.lower() not in written)
+    """The parameters, and `defaults` for those that are missing."""
+    keys = {parameter.key for parameter in parameters.values()}
+    missing = (key for key in defaults if key.lower() not in keys)
     return (*parameters.values(), *(Parameter.of(key, defaults[key], origin) for key in missing))
 
 
-def _once(key: str) -> str:
-    """The parameter that a directive for the next action says."""
+def _next_action_parameter(key: str) -> str:
+    """The parameter that a directive for the next action sets."""
     return directives().next_action.get(key) or queue_parameter(key.removeprefix(_ACTION_QUEUE))
 
 
 def _word(text: str) -> str:
-    """The first word, which may stand in quotes."""
+    """The first word of a text, or the text in quotes at its start."""
     if text.startswith('"') and '"' in text[1:]:
         return text[1 : text.index('"', 1)]
     return text.split()[0] if text.split() else ""
 
 
 CHANNEL = "outchannel"
-"""What no action of the new form has: the `$outchannel` that says its file."""
+"""A parameter that only exists here: the `$outchannel` that describes the file of an action."""
 _PORT = "514"
-# What the first character of an action means: the module, and its parameter for the rest.
+# The first character of an action determines its module, and the parameter for the rest.
 _BY_SIGN = {
     "/": ("omfile", "file"), ".": ("omfile", "file"), "?": ("omfile", "dynaFile"),
     "|": ("ompipe", "pipe"), "^": ("omshell", "program"), ">": ("ommysql", "legacy"),
 }  # fmt: skip
-# Where it goes, and a template; what stands behind is a comment (cflineParseFileName() and
+# The target and the template of an action; the rest is a comment (cflineParseFileName() and
 # cflineParseTemplateName() of conf.c).
 _PARTS = re.compile(r"(-?\s*+[^\s;]*+)\s*+(?:;\s*+([^\s#]*+))?")
 
@@ -392,9 +396,9 @@ def action_of(line: LegacyAction) -> ScriptObject | Word:
         return Word("stop", line.origin)
     parts = _PARTS.match(text)
     target, template = parts.groups() if parts is not None else (text, None)
-    # A password may have blanks (getSubString() of ommysql.c).
+    # A password can contain blanks (getSubString() of ommysql.c).
     parameters = _parameters(text.partition(";")[0].strip() if text[:1] == ">" else target)
-    # `:omusrmsg:*` and user names need none.
+    # omusrmsg, for `:omusrmsg:*` and user names, gets no template.
     if template and parameters["type"] != "omusrmsg":
         parameters["template"] = template
     return ScriptObject.of("action", parameters, line.origin)
@@ -407,7 +411,7 @@ def _parameters(target: str) -> dict[str, str]:
     if first[:1] == ":":
         return _named(first)
     if first[:1] == "-":
-        # The minus says not to synchronise, which rsyslog does only where a directive asks it to.
+        # The minus turns sync off, which is off anyway unless a directive turns it on.
         return _parameters(target[1:].strip())
     kind, key = _BY_SIGN.get(first[:1], ("omusrmsg", "users"))
     if first[:1] in {"/", "."}:
@@ -425,36 +429,36 @@ def _named(text: str) -> dict[str, str]:
         return {"type": module, CHANNEL: argument.partition("$")[2]}
     if module == "omfile":
         return _parameters(argument)
-    made = {"type": module}
-    return made | ({"users" if module == "omusrmsg" else "legacy": argument} if argument else {})
+    key = "users" if module == "omusrmsg" else "legacy"
+    return {"type": module, **({key: argument} if argument else {})}
 
 
 def _forwarding(text: str) -> dict[str, str]:
     """`@host`, `@@host:port`, `@@(o,z9)[::1]:port`."""
     protocol = "tcp" if text.startswith("@@") else "udp"
     text = text.lstrip("@")
-    made = {"type": "omfwd", "protocol": protocol}
+    parameters = {"type": "omfwd", "protocol": protocol}
     if text.startswith("("):
         options, _, text = text[1:].partition(")")
         for option in options.split(","):
             if option[:1] == "z":
-                made |= {"compression.mode": "single", "zipLevel": option[1:] or "9"}
+                parameters |= {"compression.mode": "single", "zipLevel": option[1:] or "9"}
             elif option == "o":
-                made["tcp_framing"] = "octet-counted"
+                parameters["tcp_framing"] = "octet-counted"
     host, port = _host_and_port(text)
-    return made | {"target": host, "port": port}
+    return parameters | {"target": host, "port": port}
 
 
 def _host_and_port(text: str) -> tuple[str, str]:
     if text.startswith("["):
-        host, _, behind = text[1:].partition("]")
-        return host, behind.removeprefix(":") or _PORT
+        host, _, port = text[1:].partition("]")
+        return host, port.removeprefix(":") or _PORT
     host, _, port = text.partition(":")
     return host, port or _PORT
 
 
 def channel_of(text: str) -> dict[str, str]:
-    """What `$outchannel NAME,FILE,SIZE,COMMAND` says of a file (outchannel.c)."""
+    """The omfile parameters for FILE,SIZE,COMMAND of an `$outchannel` (outchannel.c)."""
     file, size, command = [*(part.strip() for part in text.split(",", 2)), "", ""][:3]
     settings = {"file": file, "rotation.sizeLimit": size, "rotation.sizeLimitCommand": command}
     return {name: value for name, value in settings.items() if value and value != "0"}

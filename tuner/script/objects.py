@@ -1,9 +1,9 @@
-"""The objects of a configuration by their addresses, each where it stands in the user's files, and
-the rulesets that events take.
+"""The objects of a configuration by address, with their positions in the user's files, and the
+rulesets that events pass through.
 
 An address is `main_queue`, `global`, or a kind with the object's name, such as `action[es]` or
-`module[imudp]`; an object without a name of its own has its number among those of its kind, from 1
-in rsyslogd's order.
+`module[imudp]`.  An object without a unique name has its number among those of its kind instead,
+from 1 in rsyslogd's order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tuner.script.counted import (
     UNCOUNTED_SINCE,
     CountedAction,
     counted_actions,
-    told_apart,
+    distinct_names,
 )
 from tuner.script.legacy import WithoutEffect, modernised
 from tuner.script.script import (
@@ -38,25 +38,25 @@ from tuner.script.script import (
 from tuner.script.tokens import SURROGATES
 
 MAIN_QUEUE, GLOBAL = "main_queue", "global"
-_ALONE = (MAIN_QUEUE, GLOBAL)
+_SINGLETONS = (MAIN_QUEUE, GLOBAL)
 _KINDS = ("input", "ruleset", "action", "ratelimit")
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file as it is: its bytes as UTF-8, with surrogates for those that are not."""
+    """A file of a configuration, decoded as UTF-8, with surrogates for other bytes."""
 
     path: str
     text: str
 
     @property
     def line_end(self) -> str:
-        """What ends its first line."""
+        """The line end of its first line."""
         head, line_end, _ = self.text.partition("\n")
         return "\r\n" if line_end and head.endswith("\r") else "\n"
 
     def offset(self, position: ScriptPosition) -> int:
-        """Where a place is in the text."""
+        """The offset of a position in the text."""
         start = 0
         for _ in range(position.line - 1):
             start = self.text.index("\n", start) + 1
@@ -65,10 +65,12 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Base:
-    """A configuration: its files, its statements without the old form and without what is switched
-    off, and those objects by address that have one, in rsyslogd's order; `counted` is what its
-    counters call each action, by its place, and `without_effect` the directives that apply to
-    none."""
+    """A configuration: its files, its enabled statements without the legacy format, and its
+    addressed objects in rsyslogd's order.
+
+    `counted` has the counter names of each action, by position; `without_effect` are directives for
+    actions that apply to none.
+    """
 
     files: Mapping[str, SourceFile]
     block: Block
@@ -83,38 +85,39 @@ class Base:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables of our environment that rsyslogd reads for it."""
+        """The environment variables that the configuration uses."""
         return variables_in("\n".join(text for _, text in self.text))
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """What may be changed; every configuration has a main queue."""
+        """The addresses of changeable objects, always with the main queue."""
         return tuple(dict.fromkeys((MAIN_QUEUE, *self.objects)))
 
     @cached_property
     def shared(self) -> tuple[Parameter, ...]:
-        """The parameters of global(), which may stand several times."""
+        """The parameters of all global() objects, of which there can be several."""
         globals_ = objects_in(self.block, GLOBAL)
         return tuple(parameter for part in globals_ for parameter in part.parameters)
 
     @cached_property
     def module_parameters(self) -> Mapping[str, tuple[Parameter, ...]]:
-        """What each module says for all of its inputs; rsyslogd takes the first of a name."""
+        """The parameters of each module() by module; the first one counts if there are several."""
         parameters: dict[str, tuple[Parameter, ...]] = {}
         for module in objects_in(self.block, "module"):
             parameters.setdefault(module_name(module), module.parameters)
         return parameters
 
     @cached_property
-    def told_apart(self) -> Mapping[ScriptPosition, str]:
-        """What a lab calls each action, by its place; counters and threads tell it apart."""
+    def distinct_names(self) -> Mapping[ScriptPosition, str]:
+        """The name that a lab gives each action, by position, so that its counters and threads are
+        distinct."""
         actions = {origin: self.counted[origin].before for origin in self.address_by_origin}
         rulesets = (ruleset.name for _, ruleset in self.of_kind("ruleset"))
-        return told_apart(actions, (MAIN, *rulesets))
+        return distinct_names(actions, (MAIN, *rulesets))
 
     def counter_names(self, action: ScriptObject, release: int | None) -> tuple[str, ...]:
-        """What counters may call an action where rsyslogd is of this release or newer, without
-        names that may be another's."""
+        """The possible names of an action in the counters of this rsyslogd release or a newer one,
+        without those that another action may have."""
         names = self.counted[action.origin]
         if release is not None and release >= UNCOUNTED_SINCE:
             return (names.since,)
@@ -122,14 +125,14 @@ class Base:
 
     @cached_property
     def _uses(self) -> Counter[str]:
-        """How many actions may be called so."""
+        """How many actions may have each counter name."""
         return Counter(
             name for origin in self.address_by_origin for name in set(self.counted[origin])
         )
 
     @cached_property
     def address_by_origin(self) -> Mapping[ScriptPosition, str]:
-        """The address of each action by its place."""
+        """The address of each action, by position."""
         return {action.origin: address for address, action in self.of_kind("action")}
 
     def of_kind(self, kind: str) -> tuple[tuple[str, ScriptObject], ...]:
@@ -137,8 +140,8 @@ class Base:
         return tuple(pair for pair in self.objects.items() if pair[1].kind == kind)
 
     def place_of(self, key: str) -> tuple[str, str] | None:
-        """The address and the parameter that a key such as `action[es].queue.size` names; None
-        where no object has that address.  Those of the main queue go without `queue.`."""
+        """The address and the parameter in a key such as `action[es].queue.size`; None if no object
+        has that address.  Keys of the main queue leave out `queue.`."""
         for address in self.addresses:
             name = key.removeprefix(f"{address}.")
             if name != key and name:
@@ -146,13 +149,13 @@ class Base:
         return None
 
     def address_of(self, searched: ScriptObject) -> str | None:
-        """The address of an object."""
-        place = (searched.kind, searched.origin)
-        addresses = (at for at, item in self.objects.items() if (item.kind, item.origin) == place)
+        """The address of an object, None if it has none."""
+        key = (searched.kind, searched.origin)
+        addresses = (at for at, item in self.objects.items() if (item.kind, item.origin) == key)
         return next(addresses, None)
 
     def template(self, name: str) -> ScriptObject | None:
-        """The template of that name; rsyslogd takes the first where it is written twice."""
+        """The template of that name, the first one if there are several, as in rsyslogd."""
         return self._templates.get(name.strip().lower())
 
     @cached_property
@@ -161,26 +164,25 @@ class Base:
         return {template.key: template for template in reversed(templates)}
 
     def key_of(self, address: str, name: str) -> str:
-        """The key that names a parameter."""
+        """The key of a parameter, see `place_of`."""
         return f"{address}.{name.removeprefix('queue.') if address == MAIN_QUEUE else name}"
 
     @property
     def engine_actions(self) -> tuple[tuple[str, ScriptObject], ...]:
-        """The actions into an engine, each with its address."""
+        """The omelasticsearch actions, each with its address."""
         return tuple(pair for pair in self.of_kind("action") if pair[1].type == "omelasticsearch")
 
     def parameter(self, address: str, name: str) -> Parameter | None:
-        """A parameter of an object as it is written, of global() the last; None where rsyslog's
-        default applies."""
+        """A parameter of an object, the last one of its name; None if it is not set."""
         if address == GLOBAL:
             shared = reversed(self.shared)
-            return next((one for one in shared if one.key == name.lower()), None)
+            return next((parameter for parameter in shared if parameter.key == name.lower()), None)
         owner = self.objects.get(address)
         return None if owner is None else owner.get(name)
 
     @cached_property
     def bodies(self) -> Mapping[str, Block]:
-        """The statements of each ruleset by its name in lower case."""
+        """The statements of each ruleset, by its name in lower case; DEFAULT has all others."""
         outside = tuple(
             statement
             for statement in self.block
@@ -191,7 +193,7 @@ class Base:
 
     @cached_property
     def queued(self) -> frozenset[str]:
-        """The rulesets with a queue, and so a thread, of their own."""
+        """The rulesets with a queue of their own, and so with worker threads of their own."""
         rulesets = (ruleset for _, ruleset in self.of_kind("ruleset") if ruleset.queue)
         return frozenset(
             ruleset.key
@@ -201,12 +203,12 @@ class Base:
 
     @cached_property
     def actions(self) -> Mapping[str, tuple[ScriptObject, ...]]:
-        """The actions that stand in each ruleset itself."""
+        """The actions in each ruleset, without those of rulesets that it calls."""
         return {key: tuple(objects_in(body, "action")) for key, body in self.bodies.items()}
 
     @cached_property
     def calls(self) -> Mapping[str, tuple[str, ...]]:
-        """The rulesets that each ruleset itself calls."""
+        """The rulesets that each ruleset calls directly."""
         return {
             key: tuple(
                 target
@@ -218,13 +220,14 @@ class Base:
         }
 
     def targets(self, call: Call) -> tuple[str, ...]:
-        """The rulesets that a call may lead to: any, where an expression names it."""
+        """The rulesets that a call can lead to: all if the target is an expression."""
         if isinstance(call.target, str):
             return (call.target.lower(),)
         return tuple(key for key in self.bodies if key != DEFAULT)
 
     def reached(self, rulesets: Iterable[str], *, through_queues: bool) -> tuple[str, ...]:
-        """These rulesets and all that they call, or those of them that the same thread runs."""
+        """These rulesets and all that they call, directly or not; without `through_queues` only
+        those that the same thread runs."""
         waiting, reached = list(rulesets), dict[str, None]()
         while waiting:
             key = waiting.pop()
@@ -235,8 +238,8 @@ class Base:
         return tuple(reached)
 
     def ruleset_of(self, source: ScriptObject) -> str:
-        """The ruleset that the events of an input go to, the default one where there is none of the
-        name; the module of imrelp alone may say it for all of its inputs (imrelp.c, checkCnf)."""
+        """The ruleset that the events of an input go to; the default one if it names none that
+        exists.  Only imrelp also has a module parameter for it (imrelp.c, checkCnf)."""
         shared = self.module_parameters.get(source.type, ()) if source.type == "imrelp" else ()
         names = (parameter.text for parameter in shared if parameter.key == "ruleset")
         key = (source.text("ruleset") or next(names, None) or DEFAULT).lower()
@@ -244,21 +247,21 @@ class Base:
 
 
 def base_of(read: Configuration) -> Base:
-    """The objects of a configuration, and the files that they stand in."""
-    written, without_effect = modernised(read.block)
-    block = tuple(_taken(enabled(written)))
+    """The objects and files of a configuration."""
+    modern, without_effect = modernised(read.block)
+    block = tuple(_accepted(enabled(modern)))
     files = {
         path: SourceFile(path, raw.decode("utf-8", SURROGATES))
         for path, raw in read.sources.items()
     }
-    counted = counted_actions(read.block, written)
+    counted = counted_actions(read.block, modern)
     return Base(files, block, dict(_addressed(block)), counted, without_effect)
 
 
 def _addressed(block: Block) -> Iterator[tuple[str, ScriptObject]]:
-    # A file that is included twice says the same twice.
+    # The objects of a file that is included twice have one address each.
     objects = list({(item.kind, item.origin): item for item in objects_in(block)}.values())
-    for kind in _ALONE:
+    for kind in _SINGLETONS:
         yield from ((kind, item) for item in objects if item.kind == kind)
     for kind in _KINDS:
         of_kind = [item for item in objects if item.kind == kind]
@@ -270,18 +273,18 @@ def _addressed(block: Block) -> Iterator[tuple[str, ScriptObject]]:
     yield from {module_address(module_name(item)): item for item in reversed(modules)}.items()
 
 
-def _taken(block: Block) -> Iterator[Statement]:
-    """Without what rsyslogd refuses: it keeps the first main_queue(), and the first ruleset() of a
-    name with what is inside of it."""
+def _accepted(block: Block) -> Iterator[Statement]:
+    """The statements that rsyslogd accepts: the first main_queue(), and the first ruleset() of each
+    name; and all others."""
     seen = set[tuple[str, str]]()
     for statement in block:
-        named = ("", "")
+        kind_and_name = ("", "")
         if isinstance(statement, ScriptObject):
-            named = (statement.kind, statement.key)
-        if named not in seen:
+            kind_and_name = (statement.kind, statement.key)
+        if kind_and_name not in seen:
             yield statement
-        if named[0] in {MAIN_QUEUE, "ruleset"}:
-            seen.add(named)
+        if kind_and_name[0] in {MAIN_QUEUE, "ruleset"}:
+            seen.add(kind_and_name)
 
 
 def module_address(name: str) -> str:
@@ -290,6 +293,6 @@ def module_address(name: str) -> str:
 
 
 def is_directive(module: ScriptObject) -> bool:
-    """Whether a module is loaded by a directive of the old form, which takes no parameters."""
+    """Whether a module is loaded by `$ModLoad`, which takes no parameters."""
     load = module.get("load")
     return load is not None and load.origin == module.origin

@@ -1,4 +1,5 @@
-"""Parameters of rsyslog's objects as keys of a profile, by the names and types of the models."""
+"""Converts parameters of rsyslog's objects into keys of a profile, by the names and types of its
+models."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from tuner.modules.secrets import SecretRef
 from tuner.schema.scalars import OLD_SEVERITIES, SEVERITIES
 from tuner.script.script import OFF, ON, QUEUE, Array, Parameter, ScriptObject
 
-# rsyslog's sizes: small letters are powers of 1024, capitals of 1000 (grammar/rainerscript.c).
+# rsyslog's units: powers of 1024 in lower case, of 1000 in upper case (grammar/rainerscript.c).
 _UNITS = {"k": 1024, "m": 1024**2, "g": 1024**3, "K": 1000, "M": 1000**2, "G": 1000**3}
 _CODES = {name: code for code, name in enumerate(SEVERITIES)}
 _CODES |= {old: _CODES[name] for old, name in OLD_SEVERITIES.items()}
@@ -34,7 +35,7 @@ _TLS_SHARED = {
 
 
 def readable(model: type[BaseModel], parameters: Iterable[Parameter]) -> dict[str, object]:
-    """The keys of `model` that the parameters set, with values that it takes."""
+    """The keys of `model` that the parameters set, as far as it accepts their values."""
     keys = keys_of_model(model)
     data: dict[str, object] = {}
     for parameter in parameters:
@@ -47,9 +48,9 @@ def readable(model: type[BaseModel], parameters: Iterable[Parameter]) -> dict[st
 
 
 def queue_of(item: ScriptObject) -> dict[str, object]:
-    """The queue of an object; rsyslog ignores saveOnShutdown without files."""
-    short = [replace(given, name=given.name[len(QUEUE) :]) for given in item.queue]
-    queue = readable(Queue, short)
+    """The queue of an object; rsyslog ignores saveOnShutdown without a file name."""
+    parameters = [replace(each, name=each.name[len(QUEUE) :]) for each in item.queue]
+    queue = readable(Queue, parameters)
     if "filename" not in queue:
         queue.pop("saveOnShutdown", None)
     return queue
@@ -58,30 +59,29 @@ def queue_of(item: ScriptObject) -> dict[str, object]:
 def certificates(
     model: type[BaseModel], data: Mapping[str, object], shared: Iterable[Parameter]
 ) -> dict[str, object]:
-    """The files of certificates that global() names for all, where one speaks TLS without its
-    own."""
+    """The certificate files of global(), for an object that uses TLS without files of its own."""
     modes = [value for key, value in data.items() if key.lower() in _TLS_MODES]
     if 1 not in modes:
         return {}
     keys = keys_of_model(model)
-    named = [
+    renamed = [
         replace(parameter, name=keys[name.lower()])
         for parameter in shared
         for name in _TLS_SHARED.get(parameter.key, ())
         if name.lower() in keys
     ]
-    return readable(model, (parameter for parameter in named if parameter.name not in data))
+    return readable(model, (parameter for parameter in renamed if parameter.name not in data))
 
 
-_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+_NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 def _is_text(data: object) -> bool:
-    """Whether a profile can hold all texts of some data, without NUL and bytes that are no
+    """Whether a profile can hold the strings in some data: none has NUL or bytes that are not
     UTF-8."""
     match data:
         case str():
-            return _NO_TEXT.search(data) is None
+            return _NOT_TEXT.search(data) is None
         case dict() | list():
             return all(map(_is_text, data.values() if isinstance(data, dict) else data))
         case _:
@@ -89,8 +89,8 @@ def _is_text(data: object) -> bool:
 
 
 def misfit(model: type[BaseModel], data: Mapping[str, object]) -> str | None:
-    """The key of a section that its model refuses, "" for the section as a whole; None where the
-    model takes it."""
+    """The first key that a model refuses in a section, "" for the section as a whole; None if the
+    model accepts the section."""
     try:
         model.model_validate(data, by_alias=True, by_name=False)
     except ValidationError as bad:
@@ -100,7 +100,7 @@ def misfit(model: type[BaseModel], data: Mapping[str, object]) -> str | None:
 
 @cache
 def keys_of_model(model: type[BaseModel]) -> dict[str, str]:
-    """Every key of a section by its name in lower case, those that hold plain values."""
+    """The keys of a section that hold plain values, by their names in lower case."""
     return {
         (info.alias or name).lower(): info.alias or name
         for name, info in model.model_fields.items()
@@ -115,7 +115,7 @@ def _holds_section(annotation: object) -> bool:
 
 
 def read_value(model: type[BaseModel], alias: str, parameter: Parameter) -> tuple[bool, object]:
-    """Whether the value of a parameter is one that the key takes, and that value."""
+    """Whether a key accepts the value of a parameter, and the value as the key holds it."""
     adapter, choices = _reader(model, alias)
     for candidate in _candidates(parameter, choices):
         try:
@@ -128,11 +128,11 @@ def read_value(model: type[BaseModel], alias: str, parameter: Parameter) -> tupl
 
 @cache
 def _reader(model: type[BaseModel], alias: str) -> tuple[TypeAdapter[Any], dict[str, object]]:
-    """What checks a value of a key, and the words that it may be, in lower case."""
+    """The validator for the values of a key, and its allowed words by their lower case."""
     info = next(info for name, info in model.model_fields.items() if alias in {info.alias, name})
     plain: Any = info.annotation
-    checked: Any = Annotated[(plain, *info.metadata)] if info.metadata else plain
-    return TypeAdapter(checked), {str(word).lower(): word for word in _choices(plain)}
+    annotated: Any = Annotated[(plain, *info.metadata)] if info.metadata else plain
+    return TypeAdapter(annotated), {str(word).lower(): word for word in _choices(plain)}
 
 
 def _choices(annotation: object) -> Iterator[object]:
@@ -146,7 +146,7 @@ def _choices(annotation: object) -> Iterator[object]:
 
 
 def _candidates(parameter: Parameter, choices: dict[str, object]) -> Iterator[object]:
-    """What the text of a parameter may mean, the likeliest first."""
+    """The values that the text of a parameter can mean, the most likely first."""
     if isinstance(parameter.value, Array):
         yield list(parameter.texts)
         if len(parameter.texts) != 1:

@@ -1,4 +1,4 @@
-"""Statements as the text of a configuration."""
+"""Prints statements as the text of a configuration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NOTHING: script.Block = (script.nothing(script.HERE),)
 
 
 def printed(block: script.Block) -> str:
-    """The text of a configuration, which says the same, in lines that rsyslogd does not cut."""
+    """The text of an equivalent configuration, in lines short enough for rsyslogd."""
     return fold("".join(f"{line}\n" for line in _lines(block)))
 
 
@@ -51,7 +51,7 @@ def _statement(statement: script.Statement) -> Iterator[str]:
 
 
 def _plain(statement: script.Statement) -> str:
-    """A statement on a line of its own."""
+    """A statement that fits one line and contains no other statement."""
     match statement:
         case script.SetVariable(value=None):
             text = f"{statement.verb} {statement.variable};"
@@ -97,7 +97,7 @@ def _text(quoted: script.Quoted) -> str:
 
 
 def _expression(expression: script.Expression | None) -> str:
-    """An expression, with parentheses around every part that is one itself."""
+    """An expression, with parentheses around each operand that is an operation."""
     text = ""
     match expression:
         case script.Quoted(backtick=True):
@@ -112,16 +112,16 @@ def _expression(expression: script.Expression | None) -> str:
             text = f"[{', '.join(_expression(item) for item in items)}]"
         case script.FunctionCall(name=name, operands=operands):
             text = f"{name}({', '.join(map(_expression, operands))})"
-        case script.Operation(operator=operator, operands=(only,)):
-            text = f"{operator} {_inner(only)}"
+        case script.Operation(operator=operator, operands=(operand,)):
+            text = f"{operator} {_operand(operand)}"
         case script.Operation(operator=operator, operands=operands):
-            text = f" {operator} ".join(map(_inner, operands))
+            text = f" {operator} ".join(map(_operand, operands))
         case None:
             pass
     return text
 
 
-def _inner(expression: script.Expression) -> str:
+def _operand(expression: script.Expression) -> str:
     return (
         f"({_expression(expression)})"
         if isinstance(expression, script.Operation)

@@ -1,7 +1,7 @@
-"""The only way for a value to enter RainerScript.
+"""Quotes values for RainerScript; every value in a rendered configuration is quoted here.
 
-`Emitted` is text that is known to be safe where it stands; templates refuse any other string.
-It is made here and nowhere else.
+`Emitted` is text that is safe in a configuration.  Templates refuse any other string, and only this
+module creates it.
 """
 
 from __future__ import annotations
@@ -13,31 +13,32 @@ from enum import Enum
 
 from tuner.modules.secrets import SecretRef
 
-# No more blanks than this follow each other in what the quoter writes.
+# Quoted values have fewer consecutive blanks than this.
 _LONGEST_BLANK = 40
-# A line begins with no blank: rsyslogd would drop it.  In UTF-8 this is below 9,000 bytes.
+# A piece of a folded line, below 9,000 bytes in UTF-8.  It includes the blanks after it, because
+# rsyslogd drops blanks at the start of a line.
 _PIECE = re.compile(rf".{{1,2000}} {{0,{_LONGEST_BLANK}}}")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _VARIABLE = re.compile(r"\$[!.]?[A-Za-z@_][A-Za-z0-9_@.!-]*")
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]+")
 _SIZE = re.compile(r"[0-9]+[kmgtKMGT]?")
 _SECRET_FILE = re.compile(r"/[^\x00-\x1f\x7f`\"\\]+")
-# Bytes that are no UTF-8 stand as surrogates (SURROGATES of tokens.py).
+# NUL, and surrogates other than those that stand for bytes (SURROGATES of tokens.py).
 _UNQUOTABLE = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
 _SECRET_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
-# rsyslog's lexer knows \xNN in object parameters only since 8.2608, octal always.
+# Other characters become octal escapes: in object parameters rsyslog knows \xNN only since 8.2608.
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 _BLANKS = " " * _LONGEST_BLANK
 
 
 class Emitted(str):
-    """Text that may stand in a rendered file as it is."""
+    """Text that is safe in a rendered file without further quoting."""
 
     __slots__ = ()
 
 
 def authored(text: str) -> Emitted:
-    """RainerScript that the user wrote as such, in a file of its own."""
+    """RainerScript from a file of the user's, which is inserted without quoting."""
     return Emitted(text.rstrip("\n"))
 
 
@@ -52,12 +53,12 @@ def quote(value: str | int | bool) -> Emitted:
 
 
 def _broken_blanks(text: str) -> str:
-    """So that `fold` finds a place for a line to end."""
+    """The text with an escape after every 39 blanks, so that `fold` can break the line there."""
     return text.replace(_BLANKS, _BLANKS[1:] + "\\040")
 
 
 def unquotable_in(text: str) -> str | None:
-    """What of a text no configuration can say; None where there is nothing of that."""
+    """Why a text cannot be in a configuration: the first such character; None if it can."""
     character = _UNQUOTABLE.search(text)
     return character and f"{character[0]!r} cannot stand in an rsyslog configuration"
 
@@ -68,17 +69,17 @@ def _escaped(character: str) -> str:
     if (reason := unquotable_in(character)) is not None:
         raise ValueError(reason)
     code = ord(character)
-    is_byte = 0xDC80 <= code <= 0xDCFF  # one that is no UTF-8
+    is_byte = 0xDC80 <= code <= 0xDCFF  # a byte that is not UTF-8
     return f"\\{code & 0xFF:03o}" if code < 0x20 or code == 0x7F or is_byte else character
 
 
 def constant(value: str) -> Emitted:
-    """`value` for a template's constant(), which rsyslog unescapes a second time."""
+    """`value` for a template's constant(), whose escapes rsyslog resolves twice."""
     return quote(value.replace("\\", "\\\\"))
 
 
 def literal(value: str) -> Emitted:
-    """`value` as a string inside an expression, where a bare $ may not stand (lexer.l, EXPR)."""
+    """`value` as a string in an expression, in which $ must be escaped (lexer.l, EXPR)."""
     return Emitted(quote(value).replace("$", "\\044"))
 
 
@@ -88,7 +89,7 @@ def quote_all(values: Iterable[str | SecretRef]) -> Emitted:
 
 
 def secret(reference: SecretRef) -> Emitted:
-    """A backtick string: rsyslog reads the secret itself when it starts."""
+    """A string in backticks, so that rsyslogd itself reads the secret when it starts."""
     if reference.file is not None:
         if not _SECRET_FILE.fullmatch(reference.file):
             raise ValueError("this path cannot stand between backticks")
@@ -99,7 +100,7 @@ def secret(reference: SecretRef) -> Emitted:
 
 
 def _of_form(pattern: re.Pattern[str], text: str, noun: str) -> Emitted:
-    """A text that stands without quotes; raises ValueError for one of another form."""
+    """A text without quotes; raises ValueError unless it matches the pattern."""
     if not pattern.fullmatch(text):
         raise ValueError(f"{text!r} is not {noun}")
     return Emitted(text)
@@ -111,8 +112,8 @@ def word(name: str) -> Emitted:
 
 
 def identifier(name: str) -> Emitted:
-    """The name of a ruleset where it stands without quotes: letters, digits, dots, _ and -, two
-    at least."""
+    """The name of a ruleset without quotes: at least two characters, letters, digits, dots, _ and
+    -, a letter first."""
     return _of_form(_IDENTIFIER, name, "the name of a ruleset")
 
 
@@ -122,7 +123,7 @@ def variable(name: str) -> Emitted:
 
 
 def comment(text: str) -> Emitted:
-    """`text` as a line of comment, which it cannot end."""
+    """`text` as a comment of one line; raises ValueError if it is not printable."""
     if not text.isprintable():
         raise ValueError("a comment holds printable text only")
     return Emitted(f"# {text}")
@@ -134,17 +135,17 @@ def number(value: int) -> Emitted:
 
 
 def size(value: str) -> Emitted:
-    """`value` as a number of bytes, such as 4g, where it stands without quotes."""
+    """`value` as a number of bytes without quotes, such as 4g."""
     return _of_form(_SIZE, value, "a size")
 
 
 def json_value(value: object) -> Emitted:
-    """`value` as JSON in ASCII, its keys in their order."""
+    """`value` as JSON in ASCII, with keys in their original order."""
     return Emitted(json.dumps(value, ensure_ascii=True))
 
 
 def parameter(value: object) -> Emitted:
-    """`value` as the value of any parameter; None becomes nothing, as of one that is left out."""
+    """`value` as the value of a parameter; None, for a parameter that is left out, gives ""."""
     match value:
         case None:
             return Emitted("")
@@ -163,11 +164,10 @@ def parameter(value: object) -> Emitted:
 
 
 def fold(text: str) -> str:
-    """`text` with a backslash at the end of each line that goes on in the next.
+    """`text` with long lines broken by a backslash.
 
-    rsyslogd reads at most 10,239 bytes of a line and takes the rest for the next one, with a
-    newline between them (readConfFile in rsyslog's grammar/rainerscript.c).  An object that is
-    folded must begin and end on lines that are joined: after them rsyslogd inserts a line number,
-    which may not stand inside of an object.
+    rsyslogd reads at most 10,239 bytes of a line and takes the rest for the next line (readConfFile
+    in rsyslog's grammar/rainerscript.c).  A folded object must begin and end within the joined
+    lines: after them rsyslogd inserts a line number, which cannot be inside an object.
     """
     return "\n".join("\\\n".join(_PIECE.findall(line)) for line in text.split("\n"))

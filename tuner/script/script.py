@@ -1,5 +1,4 @@
-"""What a configuration of rsyslog says: its statements and expressions, each with its place; and as
-text again."""
+"""The statements and expressions of an rsyslog configuration, each with its position."""
 
 from __future__ import annotations
 
@@ -9,15 +8,15 @@ from dataclasses import dataclass, field, replace
 ON = frozenset({"on", "yes", "true", "1"})
 OFF = frozenset({"off", "no", "false", "0"})
 QUEUE = "queue."
-"""How the parameters of a queue begin."""
+"""The prefix of queue parameters."""
 DEFAULT = ""
-"""Stands for the default ruleset, which has all statements outside of others, and for the thread of
-the main queue."""
+"""The key of the default ruleset, which has all statements outside of other rulesets, and of the
+main queue's thread."""
 
 
 @dataclass(frozen=True, order=True)
 class ScriptPosition:
-    """A place in a file; line and column count from 1."""
+    """A position in a file; line and column count from 1."""
 
     file: str
     line: int
@@ -28,12 +27,12 @@ class ScriptPosition:
 
 
 HERE = ScriptPosition("", 1, 1)
-"""Where statements of ours stand, which no file says."""
+"""The position of statements that this tool makes, which are in no file."""
 
 
 @dataclass(frozen=True)
 class Quoted:
-    """A text in quotes, unescaped; a `backtick` one is a command to rsyslogd such as `cat FILE`."""
+    """A string with escapes resolved; if `backtick`, a command for rsyslogd such as `cat FILE`."""
 
     text: str
     origin: ScriptPosition = field(compare=False)
@@ -42,7 +41,7 @@ class Quoted:
 
 @dataclass(frozen=True)
 class ScriptNumber:
-    """A whole number of an expression."""
+    """An integer in an expression."""
 
     number: int
     origin: ScriptPosition = field(compare=False)
@@ -58,7 +57,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Array:
-    """Several texts in brackets."""
+    """A list of strings in brackets."""
 
     items: tuple[Quoted, ...]
     origin: ScriptPosition = field(compare=False)
@@ -76,7 +75,7 @@ class FunctionCall:
 
 @dataclass(frozen=True)
 class Operation:
-    """An operator and its operands: one, two, or more where it is repeated."""
+    """An operator with its operands: one, two, or more if the operator is repeated."""
 
     operator: str
     operands: tuple[Expression, ...]
@@ -90,7 +89,7 @@ Value = Quoted | Array
 
 @dataclass(frozen=True)
 class Parameter:
-    """`name="value"` of an object; names of rsyslog are the same in any case."""
+    """`name="value"` of an object; names are not case-sensitive."""
 
     name: str
     value: Value
@@ -98,7 +97,7 @@ class Parameter:
 
     @classmethod
     def of(cls, name: str, text: str, origin: ScriptPosition) -> Parameter:
-        """One whose value is a text in quotes."""
+        """A parameter whose value is a string, at one position."""
         return cls(name, Quoted(text, origin), origin)
 
     @property
@@ -108,29 +107,32 @@ class Parameter:
 
     @property
     def text(self) -> str | None:
-        """The value where it is one text; None for what rsyslogd reads only when it starts."""
+        """The value if it is a single string; None for a list, and for backticks, which only
+        rsyslogd reads."""
         return self.texts[0] if isinstance(self.value, Quoted) and self.texts else None
 
     @property
     def items(self) -> tuple[Quoted, ...]:
-        """The value as a list, which one text is too."""
+        """The value as a list; a single string is a list of one."""
         return (self.value,) if isinstance(self.value, Quoted) else self.value.items
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts of the value; what stands in backticks is not known."""
+        """The strings of the value, without those in backticks, which are not known."""
         return tuple(item.text for item in self.items if not item.backtick)
 
     @property
     def is_on(self) -> bool:
-        """Whether the value is one of the words for yes."""
+        """Whether the value is one of rsyslog's words for true."""
         return (self.text or "").lower() in ON
 
 
 @dataclass(frozen=True)
 class ScriptObject:
-    """An object such as `action(...)`, `module(...)` or `property(...)`; a list template has
-    `parts`, a ruleset a `body`, which is None where the braces are missing."""
+    """An object such as `action(...)`, `module(...)` or `property(...)`.
+
+    A list template has `parts`, a ruleset has a `body`; without braces `body` is None.
+    """
 
     kind: str
     parameters: tuple[Parameter, ...]
@@ -142,59 +144,58 @@ class ScriptObject:
     def of(
         cls, kind: str, values: Mapping[str, object], origin: ScriptPosition = HERE
     ) -> ScriptObject:
-        """One with these parameters: texts, numbers, switches and lists of them."""
+        """An object with these parameters, see `with_values`."""
         return cls(kind, (), origin).with_values(values)
 
     @property
     def name(self) -> str:
-        """Its own name; "" without one."""
+        """The name parameter, "" if there is none."""
         return self.text("name") or ""
 
     @property
     def key(self) -> str:
-        """The name in lower case, in which rsyslog compares it."""
+        """The name in lower case, as rsyslog compares names."""
         return self.name.lower()
 
     @property
     def type(self) -> str:
-        """The module of an input or action in lower case; "" without one."""
+        """The module of an input or action in lower case, "" if there is none."""
         return (self.text("type") or "").lower()
 
     @property
     def queue(self) -> tuple[Parameter, ...]:
-        """The parameters of its queue."""
+        """The queue parameters."""
         return tuple(parameter for parameter in self.parameters if parameter.key.startswith(QUEUE))
 
     def get(self, name: str) -> Parameter | None:
-        """The parameter of that name; rsyslog takes the last one where it is written twice."""
-        given = [parameter for parameter in self.parameters if parameter.key == name.lower()]
-        return given[-1] if given else None
+        """The parameter of that name, the last one if there are several, as in rsyslog."""
+        parameters = [parameter for parameter in self.parameters if parameter.key == name.lower()]
+        return parameters[-1] if parameters else None
 
     def text(self, name: str) -> str | None:
-        """The text of a parameter; None where it is not written."""
-        given = self.get(name)
-        return None if given is None else given.text
+        """The text of a parameter, None if it is not set or has no known text."""
+        parameter = self.get(name)
+        return None if parameter is None else parameter.text
 
     def is_on(self, name: str) -> bool:
-        """Whether a parameter is written, and on."""
-        given = self.get(name)
-        return given is not None and given.is_on
+        """Whether a parameter is set, and on."""
+        parameter = self.get(name)
+        return parameter is not None and parameter.is_on
 
     def without(self, names: Container[str]) -> ScriptObject:
-        """The object without the parameters of these names, in lower case."""
+        """The object without the parameters of these names, given in lower case."""
         return replace(self, parameters=tuple(p for p in self.parameters if p.key not in names))
 
-    def without_beginning(self, words: str | tuple[str, ...]) -> ScriptObject:
-        """The object without the parameters whose names begin so, in lower case."""
-        parameters = (p for p in self.parameters if not p.key.startswith(words))
+    def without_beginning(self, prefixes: str | tuple[str, ...]) -> ScriptObject:
+        """The object without the parameters with these prefixes, given in lower case."""
+        parameters = (p for p in self.parameters if not p.key.startswith(prefixes))
         return replace(self, parameters=tuple(parameters))
 
     def with_values(self, values: Mapping[str, object]) -> ScriptObject:
-        """The object with these parameters in place of its own of the same names: texts, numbers,
-        switches and lists of them."""
+        """The object with these parameters set: strings, numbers, booleans, and lists."""
         others = self.without({name.lower() for name in values})
-        given = (Parameter(name, self._value(value), self.origin) for name, value in values.items())
-        return replace(others, parameters=(*others.parameters, *given))
+        new = (Parameter(name, self._value(value), self.origin) for name, value in values.items())
+        return replace(others, parameters=(*others.parameters, *new))
 
     def _value(self, value: object) -> Value:
         if isinstance(value, list):
@@ -205,7 +206,7 @@ class ScriptObject:
 
 @dataclass(frozen=True)
 class Include:
-    """`include(...)` or `$IncludeConfig`; `files` are what it brought in."""
+    """`include(...)` or `$IncludeConfig`; `files` are the statements of the included files."""
 
     parameters: tuple[Parameter, ...]
     origin: ScriptPosition = field(compare=False)
@@ -214,7 +215,7 @@ class Include:
 
 @dataclass(frozen=True)
 class Directive:
-    """A line of the form before version 6: `$Name text`."""
+    """A directive of the legacy format (before version 6): `$Name text`."""
 
     name: str
     text: str
@@ -228,7 +229,7 @@ class Directive:
 
 @dataclass(frozen=True)
 class LegacyAction:
-    """An action of the form before version 6: `/var/log/messages`, `@@host:514;template`, `~`."""
+    """An action of the legacy format: `/var/log/messages`, `@@host:514;template`, `~`."""
 
     text: str
     origin: ScriptPosition = field(compare=False)
@@ -236,7 +237,7 @@ class LegacyAction:
 
 @dataclass(frozen=True)
 class BsdBlock:
-    """`!program` or `+host`, which every following selector line is limited to."""
+    """`!program` or `+host`, to which all following selector lines are limited."""
 
     text: str
     origin: ScriptPosition = field(compare=False)
@@ -273,7 +274,7 @@ class Foreach:
 
 @dataclass(frozen=True)
 class SetVariable:
-    """`set $.x = EXPRESSION;`, `reset` the same, and `unset $.x;` without a value."""
+    """`set $.x = EXPRESSION;`, also with `reset`, or `unset $.x;`, which has no value."""
 
     verb: str
     variable: str
@@ -291,7 +292,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Word:
-    """`stop`, or `continue`, which does nothing."""
+    """The statement `stop`, or `continue`, which does nothing."""
 
     word: str
     origin: ScriptPosition = field(compare=False)
@@ -323,7 +324,7 @@ Block = tuple[Statement, ...]
 
 
 def walk(block: Block) -> Iterator[Statement]:
-    """All statements of a block and inside of them, in the order of the text."""
+    """All statements of a block, including nested ones, in the order of the text."""
     waiting = list(reversed(block))
     while waiting:
         statement = waiting.pop()
@@ -333,14 +334,15 @@ def walk(block: Block) -> Iterator[Statement]:
 
 
 def objects_in(block: Block, kind: str | None = None) -> Iterator[ScriptObject]:
-    """All objects of a block and inside of it, or those of a kind, in the order of the text."""
+    """All objects in a block, including nested ones, or those of one kind, in the order of the
+    text."""
     for statement in walk(block):
         if isinstance(statement, ScriptObject) and kind in {None, statement.kind}:
             yield statement
 
 
 def inner_blocks(statement: Statement) -> tuple[Block, ...]:
-    """The blocks of statements directly inside of one."""
+    """The blocks directly inside a statement."""
     match statement:
         case If():
             return statement.then, statement.otherwise
@@ -355,7 +357,7 @@ def inner_blocks(statement: Statement) -> tuple[Block, ...]:
 
 
 def expressions_of(statement: Statement) -> tuple[Expression, ...]:
-    """The expressions of a statement itself."""
+    """The expressions of a statement, without those of nested statements."""
     match statement:
         case If():
             return (statement.condition,)
@@ -372,7 +374,7 @@ def expressions_of(statement: Statement) -> tuple[Expression, ...]:
 
 
 def inside(expression: Expression) -> Iterator[Expression]:
-    """An expression, and all that it consists of."""
+    """An expression and all expressions nested in it."""
     waiting = [expression]
     while waiting:
         part = waiting.pop()
@@ -384,7 +386,7 @@ def inside(expression: Expression) -> Iterator[Expression]:
 
 
 def with_inner(statement: Statement, change: Callable[[Block], Block]) -> Statement:
-    """The statement with each block directly inside of it changed."""
+    """The statement with `change` applied to each block directly inside it."""
     match statement:
         case If():
             then, otherwise = change(statement.then), change(statement.otherwise)
@@ -398,32 +400,34 @@ def with_inner(statement: Statement, change: Callable[[Block], Block]) -> Statem
 
 
 def rewritten(block: Block, change: Callable[[Statement], Iterable[Statement]]) -> Block:
-    """The block with what `change` makes of each of its statements, of those inside first."""
+    """The block with each statement replaced by what `change` returns for it, nested ones first."""
 
     def inner(block: Block) -> Block:
-        return tuple(made for statement in block for made in change(with_inner(statement, inner)))
+        return tuple(new for statement in block for new in change(with_inner(statement, inner)))
 
     return inner(block)
 
 
 BUILT_IN = frozenset({"omfile", "omfwd", "omusrmsg", "ompipe", "omdiscard", "omshell"})
-"""Actions of rsyslogd itself, whose modules nobody loads."""
+"""The output modules built into rsyslogd, which need not be loaded."""
 
 
 def module_name(module: ScriptObject) -> str:
-    """The module that is loaded, without its folder."""
+    """The name of the module that a module() object loads, without folder and suffix."""
     name = (module.text("load") or "").lower().removesuffix(".so").rpartition("/")[2]
     return name.removeprefix("builtin:")
 
 
 def loading(module: str, origin: ScriptPosition) -> ScriptObject:
-    """The statement that loads a module."""
+    """A module() object that loads a module."""
     return ScriptObject.of("module", {"load": module}, origin)
 
 
 def nothing(origin: ScriptPosition) -> Statement:
-    """A statement that does nothing: rsyslogd refuses an empty block.  `continue` is no such one:
-    of an `if` that has nothing else 8.2302 frees the memory, and a `call` of its ruleset uses it.
+    """A statement without effect, because rsyslogd refuses an empty block.
+
+    `continue` would not do: rsyslogd 8.2302 frees an `if` that has nothing else, and a `call` of
+    its ruleset then uses the freed memory.
     """
     return SetVariable("unset", "$.rsyslogtunenothing", None, origin)
 
@@ -432,16 +436,16 @@ ENABLED = "config.enabled"
 
 
 def is_enabled(item: ScriptObject | Include) -> bool | None:
-    """Whether rsyslogd takes an object, which any text but "on" forbids (nvlstChkDisabled() of
-    grammar/rainerscript.c); None where that is known only when it starts."""
-    given = [parameter for parameter in item.parameters if parameter.key == ENABLED]
-    if not given:
+    """Whether config.enabled enables an object: only "on" does (nvlstChkDisabled() of
+    grammar/rainerscript.c).  None if only rsyslogd knows the value."""
+    switches = [parameter for parameter in item.parameters if parameter.key == ENABLED]
+    if not switches:
         return True
-    return None if given[-1].text is None else given[-1].text == "on"
+    return None if switches[-1].text is None else switches[-1].text == "on"
 
 
 def enabled(block: Block) -> Block:
-    """The block without the objects that are switched off."""
+    """The block without disabled objects."""
     return rewritten(block, _if_enabled)
 
 
@@ -452,7 +456,8 @@ def _if_enabled(statement: Statement) -> Block:
 
 @dataclass(frozen=True, order=True)
 class Gap:
-    """One thing at one place, and why; bytes that are no UTF-8 as escapes."""
+    """Something in a configuration that is not read or not known: its position, and why.  Bytes
+    that are not UTF-8 are shown as escapes."""
 
     origin: ScriptPosition
     message: str
@@ -466,8 +471,8 @@ class Gap:
 
 
 def not_loaded(block: Block) -> tuple[str, ...]:
-    """The modules that inputs and actions are of, and that nothing loads: the file that includes a
-    drop-in does."""
+    """The modules that inputs and actions use and no module() loads, because the file that includes
+    a drop-in loads them."""
     loaded = {module_name(module) for module in objects_in(block, "module")} | BUILT_IN
     used = (item.type for item in objects_in(block) if item.kind in {"input", "action"})
     return tuple(

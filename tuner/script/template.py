@@ -1,4 +1,4 @@
-"""A template as texts and properties, whichever way it is written."""
+"""Parses templates of every type into texts and properties."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _PLAIN = re.compile(r"[^%]++")
 
 @dataclass(frozen=True)
 class TemplateProperty:
-    """A property in a template, its options by the names of property() in lower case."""
+    """A property in a template; its options have the names of property()'s parameters in lower
+    case."""
 
     name: str
     options: Mapping[str, str]
@@ -29,13 +30,13 @@ class TemplateProperty:
 
     @property
     def lowered(self) -> str:
-        """The name in lower case, but for variables, which keep theirs."""
+        """The name in lower case; variables, which are case-sensitive, keep theirs."""
         return self.name if self.name.startswith(("$!", "$.", "$/")) else self.name.lower()
 
 
 @dataclass(frozen=True)
 class NamedText:
-    """A constant() with a name of its own, which is a member of an object."""
+    """A constant() with an outname, which becomes a member of a JSON object."""
 
     name: str
     text: str
@@ -46,8 +47,8 @@ TemplatePiece = str | TemplateProperty | NamedText
 
 @dataclass(frozen=True)
 class Template:
-    """A template: its pieces, the property whose content it is where it is a subtree, and its
-    `option.*` parameters."""
+    """A template: its pieces, the subtree that it writes if it is of that type, and the `option.*`
+    parameters that are on."""
 
     pieces: tuple[TemplatePiece, ...]
     subtree: str | None = None
@@ -55,7 +56,7 @@ class Template:
 
 
 def template_of(template: ScriptObject) -> Template | None:
-    """What a template() says; None where another module makes it, or a % has no second one."""
+    """Parse a template(); None if it is of another type, such as plugin, or if a % is missing."""
     kind = (template.text("type") or "string").lower()
     options = frozenset(
         parameter.key.removeprefix("option.")
@@ -71,13 +72,13 @@ def template_of(template: ScriptObject) -> Template | None:
 
 
 _MESSAGE = "msg"
-# What may be done to the message without making another object of it.
-_AT_ITS_ENDS = frozenset({"position.from", "spifno1stsp", "droplastlf"})
+# Options that leave a JSON object in the message as it is.
+_HARMLESS = frozenset({"position.from", "spifno1stsp", "droplastlf"})
 
 
 def whole_document(template: ScriptObject) -> str | None:
-    """The variable, or `msg`, that is all that a template writes, but for blanks around it; None
-    where it writes anything else."""
+    """The variable, or `msg`, if that is all a template writes apart from white space; None
+    otherwise."""
     content = template_of(template)
     if content is None or content.subtree is not None:
         return None if content is None else content.subtree
@@ -87,17 +88,17 @@ def whole_document(template: ScriptObject) -> str | None:
         return None
     name, options = piece.lowered, piece.options.keys()
     if name == _MESSAGE:
-        return name if options <= _AT_ITS_ENDS else None
+        return name if options <= _HARMLESS else None
     return name if name.startswith(("$!", "$.")) and not options else None
 
 
 def ends_with_message(template: ScriptObject) -> bool:
-    """Whether the last members of an object that a template writes are those of the message, which
-    then is JSON."""
+    """Whether a template writes a JSON object that ends with the members of the message, so that
+    messages must end in `}`."""
     content = template_of(template)
     pieces = () if content is None else content.pieces
-    written = [piece for piece in pieces if not isinstance(piece, str) or piece.strip()]
-    before, last = written[-2:] if len(written) > 1 else (None, None)
+    visible = [piece for piece in pieces if not isinstance(piece, str) or piece.strip()]
+    before, last = visible[-2:] if len(visible) > 1 else (None, None)
     is_message = isinstance(last, TemplateProperty) and last.lowered == _MESSAGE
     return is_message and isinstance(before, str) and before.rstrip().endswith(("{", ","))
 
@@ -112,7 +113,7 @@ def _part(part: ScriptObject) -> TemplatePiece:
 
 
 def _pieces(text: str, origin: ScriptPosition) -> tuple[TemplatePiece, ...] | None:
-    """The pieces of a text with %properties%; None where one has no end."""
+    """The pieces of a string with %properties%; None if a property has no end."""
     pieces: list[TemplatePiece] = []
     start = 0
     while start < len(text):
@@ -130,8 +131,8 @@ def _pieces(text: str, origin: ScriptPosition) -> tuple[TemplatePiece, ...] | No
 
 
 def end_of_property(text: str, start: int) -> int:
-    """Where the % is that ends a property, -1 without one; a regular expression, up to --end, may
-    hold some."""
+    """The offset of the % that ends a property, -1 if there is none.  A regular expression, up to
+    --end, can contain %."""
     colon = text.find(":", start)
     first = text.find("%", start)
     if 0 <= colon < first and text[colon + 1 : colon + 3].upper().startswith("R"):
@@ -140,8 +141,8 @@ def end_of_property(text: str, start: int) -> int:
 
 
 def with_option(text: str, word: str) -> str:
-    """The text of a template with one more option for each property."""
-    text_so_far, start = "", 0
+    """The string of a template with the option `word` added to each property."""
+    done, start = "", 0
     while (begin := text.find("%", start) + 1) and (end := end_of_property(text, begin)) >= 0:
         head, is_regex, options = text[begin:end].partition("--end")
         if is_regex:
@@ -149,16 +150,17 @@ def with_option(text: str, word: str) -> str:
         else:
             *fields, options = [*head.split(":", 3), "", "", ""][:4]
             head = ":".join(fields)
-        # What follows the options is a name, whatever it holds (do_Parameter() of template.c).
+        # All after the options is the outname (do_Parameter() of template.c).
         options, colon, name = options.partition(":")
         options = ",".join(filter(None, (options, word)))
-        text_so_far += f"{text[start:begin]}{head}{is_regex}:{options}{colon}{name}%"
+        done += f"{text[start:begin]}{head}{is_regex}:{options}{colon}{name}%"
         start = end + 1
-    return text_so_far + text[start:]
+    return done + text[start:]
 
 
 def property_of(text: str, origin: ScriptPosition) -> TemplateProperty:
-    """`NAME:FROM:TO:OPTIONS:OUTNAME`."""
+    """Parse a property between two %: `NAME:FROM:TO:OPTIONS:OUTNAME`, or with a regular expression
+    in place of FROM:TO."""
     name, _, remainder = text.partition(":")
     options: dict[str, str] = {}
     if remainder[:1].upper() == "R":
@@ -185,8 +187,9 @@ def property_of(text: str, origin: ScriptPosition) -> TemplateProperty:
 
 
 def _positions(first: str, last: str) -> dict[str, str]:
-    """`F,59:3` is the third field, `2:$` begins at the second character, and `2:` ends there:
-    rsyslogd takes the smaller number first (addParameter() of template.c)."""
+    """The options for FROM and TO: `F,59:3` is the third field, `2:$` begins at the second
+    character, and `2:` ends there, because rsyslogd swaps the two if TO, here 0, is smaller
+    (addParameter() of template.c)."""
     if first[:1].upper() == "F":
         delimiter = first.partition(",")[2] or "9"
         return {"field.delimiter": delimiter, "field.number": last or "1"}
@@ -198,8 +201,8 @@ def _positions(first: str, last: str) -> dict[str, str]:
 
 
 def _unescaped(text: str) -> str:
-    """rsyslog unescapes the constants of a list, and nothing else, once more (template.c,
-    createConstantTpe).  What it writes for NUL no text says: that byte and others, at the end."""
+    """The text of a constant() with its escapes resolved a second time, as rsyslog does for nothing
+    else (template.c, createConstantTpe).  For NUL it writes more bytes, which no text can show."""
     return with_characters(_ESCAPED.sub(_character, text))
 
 
@@ -208,15 +211,15 @@ def _character(escape: re.Match[str]) -> str:
     return byte(int(word[1:], 16)) if word[0] == "x" else _ESCAPES.get(word, word)
 
 
-# A text between properties; a number in an escape is decimal (template.c, do_Constant).
+# A text between properties; numbers in escapes are decimal (template.c, do_Constant).
 _LEGACY_TEXT = re.compile(r'(?:[^%"\\]|\\[0-9]{1,9}+|\\.|\\\Z)++', re.DOTALL)
 _LEGACY_ESCAPE = re.compile(r"\\([0-9]{1,9}+|.|\Z)", re.DOTALL)
 _LEGACY_ESCAPED = {"n": "\n", "r": "\r"}
 
 
 def template_object(directive: Directive) -> ScriptObject | Directive:
-    """The object that writes the same; of a percent sign as such only a list of parts can, and of
-    NUL none."""
+    """The template() that writes the same as a `$template`: a list if a text contains %.  No
+    template() can write NUL, so such a directive is returned as it is."""
     name, _, content = directive.text.partition(",")
     content, origin = content.lstrip(), directive.origin
     values = {"name": name.strip()}
@@ -227,8 +230,8 @@ def template_object(directive: Directive) -> ScriptObject | Directive:
     texts = [text for _, text in pieces if text is not None]
     if any("\0" in text for text in texts):
         return directive
-    behind = content[1 + sum(len(raw) for raw, _ in pieces) + 1 :].partition("#")[0]
-    words = (word.strip().lower() for word in behind.split(","))
+    after = content[1 + sum(len(raw) for raw, _ in pieces) + 1 :].partition("#")[0]
+    words = (word.strip().lower() for word in after.split(","))
     options = {f"option.{word}": "on" for word in words if word}
     if any("%" in text for text in texts):
         template = ScriptObject.of("template", values | {"type": "list"} | options, origin)
@@ -239,8 +242,8 @@ def template_object(directive: Directive) -> ScriptObject | Directive:
 
 
 def _quoted_pieces(content: str) -> Iterator[tuple[str, str | None]]:
-    """What stands in the quotes, piece by piece: as it is written, and as a text; None where it is
-    a property, in which nothing is escaped."""
+    """The pieces of the quoted string: each raw, and with its escapes resolved, or None for a
+    property, which has no escapes."""
     start = 1
     while start < len(content) and content[start] != '"':
         plain = _LEGACY_TEXT.match(content, start)
@@ -261,28 +264,28 @@ def _legacy_character(escape: re.Match[str]) -> str:
 
 
 def _list_part(raw: str, text: str | None, origin: ScriptPosition) -> ScriptObject:
-    """A piece as a part of a list, in which rsyslogd unescapes a constant once more."""
+    """A piece as a part of a list template, whose constants rsyslogd unescapes a second time."""
     if text is not None:
         return ScriptObject.of("constant", {"value": text.replace("\\", "\\\\")}, origin)
     named = property_of(raw.removeprefix("%").removesuffix("%"), origin)
     return ScriptObject.of("property", {"name": named.name, **named.options}, origin)
 
 
-# What a variable or a message may hold: a number, an object, members of one, the end of one, and
-# nothing.  A number stands well in quotes, too.
+# Samples of what a variable or a message can contain: a number, which also fits in quotes, an
+# object, members, the end of an object, and nothing.
 _ANYTHING = ("1", "{}", '"a":1', '"a":1}', ',"a":1', ',"a":1}', "{", "}", "")
 _MOST_TRIALS = 5_000
 _WHOLE = frozenset({"msg", "rawmsg", "rawmsg-after-pri", "jsonmesg", "structured-data"})
 
 
 def is_for_lines(name: str) -> bool:
-    """Whether a template of rsyslogd's own, by its name, writes lines of text."""
+    """Whether a built-in template of rsyslogd, given by name, writes lines of text."""
     return name.strip().lower() in _LINES
 
 
 def never_json(template: ScriptObject) -> tuple[str, str] | None:
-    """What the template writes where each property is 1, and why no engine can parse it; None where
-    some events may give a JSON object, or that cannot be told."""
+    """A sample of what a template writes, and why no engine can parse it; None if some events may
+    give a JSON object, or if that is unknown."""
     content = template_of(template)
     if content is None or content.subtree is not None or "jsonftree" in content.options:
         return None
@@ -296,26 +299,26 @@ def never_json(template: ScriptObject) -> tuple[str, str] | None:
     first: tuple[str, str] | None = None
     for parts in islice(product(*choices), _MOST_TRIALS):
         text = f"{{{', '.join(parts)}}}" if by_name else "".join(parts)
-        for written in dict.fromkeys((text, text.replace("\\n", "\n"))):
-            refusal = document_refusal(written)
+        for document in dict.fromkeys((text, text.replace("\\n", "\n"))):
+            refusal = document_refusal(document)
             if refusal is None:
                 return None
-            first = first or (written.strip(), refusal)
+            first = first or (document.strip(), refusal)
     return first
 
 
 def _texts(piece: TemplatePiece, by_name: bool) -> Iterator[str]:
-    """What a piece may write."""
+    """Samples of what a piece can write."""
     match piece:
         case NamedText():
             yield f'"{piece.name}": "1"' if by_name else piece.text
         case TemplateProperty():
-            yield from _of_property(piece)
+            yield from _property_texts(piece)
         case _:
             yield piece
 
 
-def _of_property(piece: TemplateProperty) -> Iterator[str]:
+def _property_texts(piece: TemplateProperty) -> Iterator[str]:
     form = piece.options.get("format", "").lower()
     is_variable = piece.name.startswith("$") and piece.name[1:2] in "!./"
     if form in {"jsonf", "jsonfr"}:

@@ -1,5 +1,5 @@
-"""What a profile knows of a configuration that it keeps: queues, engine actions and inputs, each
-with the address that it has there.  What becomes of an event is not among it."""
+"""The view of a configuration as sections of a profile: queues, engine actions and inputs, each
+with its address.  How events are processed is not part of it."""
 
 from __future__ import annotations
 
@@ -31,30 +31,31 @@ from tuner.script.parameters import (
 )
 from tuner.script.script import DEFAULT, HERE, QUEUE, ScriptObject, ScriptPosition, not_loaded, walk
 
-# The only parameter that two keys of a profile share (F16).
+# The only parameter that two keys of a profile set (F16).
 _TIMEOUT = "timeout"
 _FILTER = f"{FILTER_PATH}="
 _ENGINE = "omelasticsearch"
-# What takes events in a lab where no input of a configuration can, the first that is not loaded.
+# If no input of a configuration can be flooded, a lab adds the first of these that is not loaded.
 _STAND_INS = ("imtcp", "imptcp")
 _STAND_IN_PORT = 10514
-TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields", "mmleefparse"})
-"""Modules that read a whole line."""
+LINE_PARSERS = frozenset({"mmjsonparse", "mmnormalize", "mmfields", "mmleefparse"})
+"""Modules that parse the fields of a whole line."""
 _SERVER = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
 _LONGEST, _SIZE = "maxMessageSize", re.compile(r"[1-9][0-9]*[kmg]?")
 _QUEUE_FILES = {"queue.filename": "filename", "queue.spooldirectory": "spoolDirectory"}
 _FOLDER, _NO_NAME = "workDirectory", re.compile("[^A-Za-z0-9]+")
 TEMPLATE = "template"
-"""What stands for an address where settings of the index template are changed."""
+"""The address of settings of the index template."""
 _INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
 @dataclass(frozen=True)
 class View:
-    """Sections of a profile as plain data, and the address of the object that each stands for;
-    `modules` are those of the modules.  `reached` are the engine actions that the events of each
-    input may come to.  Where no input can be flooded the last is one that a lab adds, `stand_in`.
-    Its indices may have a template, and their fields uses.
+    """Sections of a profile as plain data, and the address of the object that each represents.
+
+    `modules` are the addresses of modules, `reached` the engine actions that events of each input
+    can reach.  If no input can be flooded, the last one is `stand_in`, which a lab adds.
+    `has_template` and `has_uses` say whether the index template and the uses of fields are known.
     """
 
     data: Mapping[str, object]
@@ -66,31 +67,32 @@ class View:
     has_uses: bool = False
 
     def flooded(self, ranks: Sequence[int], formats: Sequence[str], output: int) -> tuple[int, ...]:
-        """The numbers of the inputs that a flood is to enter by.  From the first events come to the
-        engine action of that number, and to as many others as can be; of equals it has the highest
-        rank, and one of rank 0 is taken last of all.  Each other one takes the same format, and
-        brings events to most engine actions that have none yet.  Of the inputs that a lab has,
-        all."""
+        """The numbers of the inputs to flood, so that events reach the engine action `output` and
+        as many others as possible.
+
+        The first is the best by `_best`.  Others are added while they reach engine actions that no
+        chosen input reaches, those that reach most first; they must have the same format and a rank
+        above 0.  If the ranks are of a lab's inputs instead, all are flooded.
+        """
         if len(ranks) != len(self.reached):
             return tuple(range(len(ranks)))
         chosen = [_best(self.reached, self.sections.get(("outputs", output), ""), ranks)]
-        able = [
+        candidates = [
             number
             for number, rank in enumerate(ranks)
             if rank > 0 and formats[number] == formats[chosen[0]]
         ]
-        served = self.reached[chosen[0]]
+        reached = self.reached[chosen[0]]
         while True:
-            gains = {number: len(self.reached[number] - served) for number in able}
-            able = [number for number in able if gains[number]]
-            if not able:
+            gains = {number: len(self.reached[number] - reached) for number in candidates}
+            candidates = [number for number in candidates if gains[number]]
+            if not candidates:
                 return tuple(chosen)
-            chosen.append(max(able, key=lambda number: (gains[number], ranks[number], -number)))
-            served |= self.reached[chosen[-1]]
+            chosen.append(max(candidates, key=lambda n: (gains[n], ranks[n], -n)))
+            reached |= self.reached[chosen[-1]]
 
     def with_uses(self, *, is_explicit: bool) -> View:
-        """The view where it is known what each field must serve, and the template of its indices
-        maps every one if that `is_explicit`."""
+        """The view with known uses of fields; `is_explicit` if the template maps every field."""
         outputs = self.data.get("outputs")
         mapping = "explicit" if is_explicit else "dynamic"
         mapped = [
@@ -110,8 +112,8 @@ class View:
         return section if isinstance(section, Mapping) else {}
 
     def place(self, path: KeyPath) -> tuple[str, str] | None:
-        """The address and the name of the parameter that a key of the profile stands for; None for
-        what no parameter of the configuration says."""
+        """The address and the name of the parameter that a key of the profile sets; None if no
+        parameter of the configuration does."""
         for section in (path[:1], path[:2]):
             address, keys = self.sections.get(section), path[len(section) :]
             if address is None or not keys:
@@ -131,8 +133,8 @@ class View:
         return None
 
     def value(self, path: KeyPath, value: object, before: object) -> object:
-        """The value of the parameter that a key of the profile stands for, which was `before`; None
-        where it goes, with nothing else that stands in it."""
+        """The new value of the parameter that a key of the profile sets, whose value was `before`.
+        None removes the parameter; for `timeout` only if nothing else is in it."""
         if path[-1] not in {_TIMEOUT, FILTER_PATH}:
             return value
         timeout, *options = str(before or "").split("&")
@@ -148,15 +150,15 @@ class View:
 
 
 def view_of(base: Base, settings: Mapping[str, object] | None) -> View:
-    """What a profile knows of a configuration, and of the settings in the template of its indices,
-    None where it has none."""
+    """The view of a configuration and of the settings in its index template, None if it has no
+    template."""
     view = _ViewBuilder(base, _readable_settings(settings) if settings else {}).view()
     return replace(view, has_template=settings is not None)
 
 
 def wrong_setting(setting: str, value: object) -> str | None:
-    """Why a profile knows no such setting of an index; None where it does, or where the setting
-    goes."""
+    """Why a profile cannot set an index setting to a value; None if it can, or if the value is
+    None, which removes the setting."""
     if not setting.startswith("index."):
         return f"{setting} is no setting of an index: those begin with index."
     if value is None or _readable_settings({setting: value}):
@@ -167,7 +169,7 @@ def wrong_setting(setting: str, value: object) -> str | None:
 
 
 def _readable_settings(settings: Mapping[str, object]) -> dict[str, object]:
-    """Those that a profile knows; a value of JSON is read as a parameter is written."""
+    """The settings that a profile knows, with JSON values read as if they were parameters."""
     short = {name.removeprefix("index."): value for name, value in settings.items()}
     return readable(IndexSettings.whole(), ScriptObject.of("template", short).parameters)
 
@@ -208,8 +210,8 @@ class _ViewBuilder:
         return View(data, self.sections, modules, tuple(self.reached), stand_in)
 
     def _global(self) -> Iterator[tuple[str, object]]:
-        """What global() says of messages, and the folder of files wherever it stands: rsyslogd
-        opens them once it has read everything."""
+        """The maximum message size and the working directory of global(), which applies wherever it
+        is: rsyslogd opens files only after it has read everything."""
         longest = self.base.parameter(GLOBAL, _LONGEST)
         if longest is not None and _SIZE.fullmatch(longest.text or ""):
             yield _LONGEST, longest.text
@@ -218,7 +220,7 @@ class _ViewBuilder:
             is_path, path = read_value(Global, _FOLDER, folder) if folder.texts else (False, "")
             yield _FOLDER, path if is_path else _stand_in_path(folder.origin, True)
         elif not_loaded(self.base.block):
-            # The file that includes a drop-in, and loads its modules, says it.
+            # A drop-in: the file that includes it and loads its modules sets the directory.
             yield _FOLDER, _stand_in_path(HERE, True)
 
     def _limits(self) -> Iterator[tuple[str, dict[str, object]]]:
@@ -229,10 +231,13 @@ class _ViewBuilder:
                 yield limit.name, data
 
     def _inputs(self) -> tuple[list[dict[str, object]], ScriptObject | None]:
-        """The inputs, noting what each reaches; where none of them can be flooded one more, which a
-        lab adds.  Lines of files cannot be where they are taken apart: each has a number of the
-        lab's before it."""
-        apart = any(action.type in TAKES_APART for _, action in self.base.of_kind("action"))
+        """The inputs, and a stand-in as the last one if none of them can be flooded; records the
+        engine actions that each reaches.
+
+        Files cannot be flooded if a module parses whole lines, because a lab puts a number before
+        each line.
+        """
+        parses_lines = any(action.type in LINE_PARSERS for _, action in self.base.of_kind("action"))
         inputs: list[dict[str, object]] = []
         is_flooded = False
         for address, item in self.base.of_kind("input"):
@@ -243,8 +248,8 @@ class _ViewBuilder:
                 self.reached.append(self._engine_actions(self.base.ruleset_of(item)))
                 inputs.append(data)
                 source = model.model_validate(data, by_alias=True, by_name=False)
-                is_taken = source.unmeasured is None and not (apart and source.transport == "file")
-                is_flooded = is_flooded or is_taken
+                is_file = source.transport == "file"
+                is_flooded |= source.unmeasured is None and not (parses_lines and is_file)
         if is_flooded:
             return inputs, None
         stand_in = self._stand_in()
@@ -261,15 +266,14 @@ class _ViewBuilder:
         return data | ({} if stream is None else {"stream": stream})
 
     def _stand_in(self) -> ScriptObject:
-        """An input for what the host's own inputs, those of the file that includes a drop-in, or
-        modules that no profile has would bring: where events come to the first engine action, and
-        to as many others as can be."""
+        """An input that replaces inputs which a lab cannot flood, such as those in the file that
+        includes a drop-in.  Its ruleset is the best by `_best`."""
         loaded = self.base.module_parameters
         kind = next((name for name in _STAND_INS if name not in loaded), _STAND_INS[0])
         objects = (item for item in walk(self.base.block) if isinstance(item, ScriptObject))
-        bound = [item.text("ruleset") for item in objects if item.kind in {"input", "module"}]
+        of_inputs = [item.text("ruleset") for item in objects if item.kind in {"input", "module"}]
         rulesets = [ruleset.name for _, ruleset in self.base.of_kind("ruleset")]
-        names = list(dict.fromkeys([DEFAULT, *filter(None, bound), *rulesets]))
+        names = list(dict.fromkeys([DEFAULT, *filter(None, of_inputs), *rulesets]))
         first = next((address for address, _ in self.base.engine_actions), "")
         reached = [self._engine_actions(name.lower()) for name in names]
         best = _best(reached, first, [1] * len(names))
@@ -278,8 +282,8 @@ class _ViewBuilder:
         return ScriptObject.of("input", parameters)
 
     def _engine_actions(self, ruleset: str) -> frozenset[str]:
-        """The addresses of the engine actions of a ruleset and of those that it calls; what has no
-        ruleset of its name comes to the default one."""
+        """The addresses of the engine actions in a ruleset and in those that it calls; an unknown
+        ruleset counts as the default one."""
         start = ruleset if ruleset in self.base.bodies else DEFAULT
         if start not in self.engine_actions:
             reached = self.base.reached([start], through_queues=True)
@@ -308,7 +312,7 @@ class _ViewBuilder:
 
     def _output(self, action: ScriptObject, address: str) -> dict[str, object]:
         keys = keys_of_model(OmelasticsearchOutput).keys() - {"type", "name", "document", "bulkid"}
-        plain = [given for given in action.parameters if given.key in keys - {_TIMEOUT}]
+        plain = [each for each in action.parameters if each.key in keys - {_TIMEOUT}]
         data: dict[str, object] = {
             "name": self._name(action, address, "outputs"),
             "type": _ENGINE,
@@ -322,14 +326,15 @@ class _ViewBuilder:
             data["queue"] = queue
         static = action.text("searchIndex") or ""
         index = static if _INDEX_NAME.fullmatch(static) else str(data["name"])
-        # In a lab each output has an index of its own to be told by.
+        # In a lab each output has an index of its own.
         index = f"{index}-{data['name']}" if index in self.indices else index
         self.indices.add(index)
         data["index"] = {"name": index, "mapping": "dynamic", "settings": self.settings}
         return data
 
     def _name(self, item: ScriptObject, address: str, section: str) -> str:
-        """The object's name as profiles may spell it, another one where that is taken."""
+        """A unique name for the section of an object, like the object's own as far as profiles
+        allow."""
         word = as_name(item.name)
         number = address.partition("[")[2].removesuffix("]")
         name = word if word[:1].isalpha() else f"{item.kind}-{number}"
@@ -339,58 +344,61 @@ class _ViewBuilder:
 
 
 def _best(reached: Sequence[frozenset[str]], first: str, ranks: Sequence[int]) -> int:
-    """The number of that with the first engine action and the most others, see `View.flooded`."""
+    """The number of the best input or ruleset: a rank above 0 comes first, then the engine action
+    `first` among those reached, then how many are reached, then the rank."""
 
-    def worth(number: int) -> tuple[bool, bool, int, int, int]:
+    def priority(number: int) -> tuple[bool, bool, int, int, int]:
         actions, rank = reached[number], ranks[number]
         return rank > 0, first in actions, len(actions), rank, -number
 
-    return max(range(len(reached)), key=worth)
+    return max(range(len(reached)), key=priority)
 
 
 def _queue(item: ScriptObject) -> dict[str, object]:
-    """The queue of an object, where it is one of a profile's.  Files whose name no profile can say
-    are files all the same."""
+    """The queue of an object, empty if a profile cannot have it.  A file or folder that a profile
+    cannot name gets another name, because the queue has files in any case."""
     queue = queue_of(item)
-    named = {_QUEUE_FILES[given.key] for given in item.queue if given.key in _QUEUE_FILES}
-    unsaid = named - queue.keys()
-    queue |= {key: _stand_in_path(item.origin, key == "spoolDirectory") for key in unsaid}
-    if unsaid and item.is_on(f"{QUEUE}saveOnShutdown"):
+    file_keys = {_QUEUE_FILES[each.key] for each in item.queue if each.key in _QUEUE_FILES}
+    unreadable = file_keys - queue.keys()
+    queue |= {key: _stand_in_path(item.origin, key == "spoolDirectory") for key in unreadable}
+    if unreadable and item.is_on(f"{QUEUE}saveOnShutdown"):
         queue["saveOnShutdown"] = True
     return queue if misfit(Queue, queue) is None else {}
 
 
 def _stand_in_path(origin: ScriptPosition, is_folder: bool) -> str:
-    """A name that no other object has, for one that only rsyslogd knows."""
+    """A unique name, made from a position, for a file or folder that only rsyslogd knows."""
     name = _NO_NAME.sub("-", str(origin)).strip("-")
     return f"/known-at-start/{name}" if is_folder else name
 
 
 def _servers(action: ScriptObject) -> list[str]:
-    """The addresses as profiles spell them; one of this machine where they are known only when
-    rsyslogd starts, or have a login or a path."""
+    """The server URLs of an action as profiles spell them; a URL of this machine if one cannot be
+    read, or has a login or a path."""
     urls = ["" if server is None else server.geturl() for server in servers_of(action)]
     return urls if urls and all(map(_SERVER.fullmatch, urls)) else ["http://127.0.0.1:9200"]
 
 
-def _timeout(written: str | None) -> dict[str, object]:
-    """The engine's own timeout and the filter of its replies, which share a parameter."""
-    if written is None:
+def _timeout(parameter: str | None) -> dict[str, object]:
+    """The `timeout` and the `filter_path` of bulk requests, which are set by one parameter."""
+    if parameter is None:
         return {}
-    timeout, *options = written.split("&")
+    timeout, *options = parameter.split("&")
     paths = [option.partition("=")[2] for option in options if option.startswith(_FILTER)]
     return {_TIMEOUT: timeout} | ({FILTER_PATH: paths[0].split(",")} if paths else {})
 
 
-# Where curl goes without a port.
+# curl's default ports.
 _PORTS = {"http": 80, "https": 443}
 
 
 def servers_of(action: ScriptObject) -> Iterator[SplitResult | None]:
-    """The address of each server, with its port, as rsyslog works it out: it drops a slash at the
-    end and adds its port to what has no colon in it, be that of a login, of IPv6 or of a path, and
-    then curl has ports of its own (omelasticsearch.c, computeBaseUrl).  None for one
-    that cannot be read."""
+    """The URL of each server with its port, None for one that cannot be parsed.
+
+    As in omelasticsearch.c, computeBaseUrl: a slash at the end is dropped, and serverport is added
+    unless the rest contains any colon, even that of a login, an IPv6 address or a path.  Without a
+    port curl then uses its default.
+    """
     servers = action.get("server")
     scheme = "https" if action.is_on("usehttps") else "http"
     default_port = action.text("serverport") or "9200"

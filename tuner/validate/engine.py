@@ -10,11 +10,11 @@ from tuner.engine.installed import (
     InstalledTemplate,
     Reason,
     installed_templates,
+    overriding_templates,
     reasons,
     same_template,
     simulate,
 )
-from tuner.engine.installed import stronger as stronger_than
 from tuner.engine.status import EngineFacts, EngineLimits, facts, limits
 from tuner.engines.index import Index, Rotate
 from tuner.engines.release import Engine
@@ -166,7 +166,7 @@ class _Trial:
                     message = f"{_title(self.engine)} refuses the index template: {reason.text}"
                     yield self._wrong(_place(number, output, reason), REFUSED, message)
         priority = priority_of(index)
-        for other in stronger_than(self.installed, name, priority):
+        for other in overriding_templates(self.installed, name, priority):
             if other != ours:
                 yield self._wrong(
                     ("outputs", number, "index"),

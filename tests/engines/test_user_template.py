@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tuner.engines.given_template import given_template
+from tuner.engines.user_template import user_template
 
 MAPPINGS = {"dynamic": "strict", "properties": {"message": {"type": "match_only_text"}}}
 SETTINGS = {"index": {"refresh_interval": "30s", "sort": {"field": ["@timestamp"]}}}
@@ -33,7 +33,7 @@ FORMS: dict[str, object] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_says_the_same(form: str) -> None:
-    given = given_template("t.json", json.dumps(FORMS[form]))
+    given = user_template("t.json", json.dumps(FORMS[form]))
     assert (given.mappings, given.settings) == (MAPPINGS, FLAT)
     assert (given.patterns, given.left_out) == (("logs-*",), ())
     assert given.is_for("logs-2026.11.25")
@@ -42,7 +42,7 @@ def test_every_form_says_the_same(form: str) -> None:
 
 def test_what_was_simulated_is_for_every_index() -> None:
     body = {"template": {"mappings": MAPPINGS, "settings": SETTINGS}, "overlapping": []}
-    assert given_template("t.json", json.dumps(body)).is_for("anything")
+    assert user_template("t.json", json.dumps(body)).is_for("anything")
 
 
 def test_what_no_lab_has_is_left_out_and_named() -> None:
@@ -54,7 +54,7 @@ def test_what_no_lab_has_is_left_out_and_named() -> None:
     }
     inner = {"settings": {"index": beside}, "aliases": {"logs": {}}}
     body = {"index_patterns": ["logs"], "template": inner, "data_stream": {}}
-    given = given_template("t.json", json.dumps(body))
+    given = user_template("t.json", json.dumps(body))
     assert given.settings == {"index.codec": "best_compression"}
     assert given.left_out == (
         "data_stream", "aliases", "index.lifecycle.name", "index.default_pipeline",
@@ -66,7 +66,7 @@ def test_what_no_lab_has_is_left_out_and_named() -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_a_setting_is_changed_where_it_stands(form: str, indent: int | None) -> None:
     text = json.dumps(FORMS[form], indent=indent)
-    written = given_template("t.json", text)
+    written = user_template("t.json", text)
     changed = written.with_settings({"index.refresh_interval": "5s"})
     assert changed.text == text.replace("30s", "5s")
     assert changed.settings == FLAT | {"index.refresh_interval": "5s"}
@@ -81,7 +81,7 @@ def test_a_setting_is_changed_where_it_stands(form: str, indent: int | None) -> 
 @pytest.mark.parametrize("inner", [{}, {"settings": {}}, {"settings": {"index": {}}}])
 def test_a_template_without_settings_gets_some(inner: dict[str, object]) -> None:
     template = {"index_patterns": ["a"], "template": {**inner, "mappings": MAPPINGS}}
-    written = given_template("t.json", json.dumps(template))
+    written = user_template("t.json", json.dumps(template))
     changed = written.with_settings({"index.refresh_interval": "5s"})
     assert changed.settings == {"index.refresh_interval": "5s"}
     assert changed.mappings == MAPPINGS
@@ -101,4 +101,4 @@ WRONG = {
 @pytest.mark.parametrize("text", WRONG)
 def test_what_is_no_template_is_told(text: str) -> None:
     with pytest.raises(ValueError, match=WRONG[text]):
-        given_template("t.json", text)
+        user_template("t.json", text)
