@@ -13,7 +13,7 @@ from tuner.cli.commands import app
 from tuner.cli.trial import quiet_hours
 from tuner.deploy.block import BlockFigures, Side
 from tuner.deploy.host_profile import PlannedProfile
-from tuner.deploy.switchback import Block, Breach, Design, Guard, Switchback
+from tuner.deploy.switchback import Breach, Switchback, TrialBlock, TrialDesign, TrialGuard
 from tuner.deploy.trial_file import TrialFile, read_trial
 from tuner.errors import BadUsage
 from tuner.report.trial import plan_lines, trial_blocks, trial_json
@@ -77,11 +77,11 @@ def test_wrong_usage_says_what_to_do(
 
 
 def record(pairs: int, cost: float = 0.8) -> Switchback:
-    design = Design(pairs=pairs, seed=1)
+    design = TrialDesign(pairs=pairs, seed=1)
     b = BlockFigures(540, 2_700_000, 32.4 * cost, 200 * 2**20, 0.1, 0, 0, 0, 0.0)
-    alone = [Block("c1", None, Side.A, 600.0 * n, FIGURES) for n in range(4)]
+    alone = [TrialBlock("c1", None, Side.A, 600.0 * n, FIGURES) for n in range(4)]
     both = [
-        Block("c1", pair, side, 2400.0 + 1200 * pair, figures)
+        TrialBlock("c1", pair, side, 2400.0 + 1200 * pair, figures)
         for pair in range(pairs)
         for side, figures in ((Side.A, FIGURES), (Side.B, b))
     ]
@@ -93,8 +93,8 @@ def text_of(known: Switchback) -> str:
 
 
 def test_a_record_is_kept_whole_and_one_of_another_version_is_refused(tmp_path: Path) -> None:
-    breach = Breach("c1", 2, Guard.QUEUE, 0.7, 0.5)
-    known = Switchback(Design(pairs=8), ("c1",), record(3).blocks, (breach,), begun=3)
+    breach = Breach("c1", 2, TrialGuard.QUEUE, 0.7, 0.5)
+    known = Switchback(TrialDesign(pairs=8), ("c1",), record(3).blocks, (breach,), begun=3)
     TrialFile(PlannedProfile("p.yaml", SMALL), (), "run", known).write(tmp_path)
     assert read_trial(tmp_path).record == known
     file = tmp_path / "trial.json"
@@ -116,14 +116,14 @@ def test_the_result_names_the_gain_the_evidence_and_what_it_cost() -> None:
 
 
 def test_a_failed_candidate_is_said_with_its_figure() -> None:
-    breaches = tuple(Breach("c1", pair, Guard.DISCARDED, 31.0, 0.0) for pair in (1, 4))
-    failed = Switchback(Design(pairs=8), ("c1",), record(3).blocks, breaches, begun=5)
+    breaches = tuple(Breach("c1", pair, TrialGuard.DISCARDED, 31.0, 0.0) for pair in (1, 4))
+    failed = Switchback(TrialDesign(pairs=8), ("c1",), record(3).blocks, breaches, begun=5)
     text = text_of(failed)
     assert "the candidate failed: c1, pair 5: events discarded: 31, A at its worst 0" in text
 
 
 def test_a_plan_says_how_long_how_many_restarts_and_when_it_shows_nothing() -> None:
-    lines = "\n".join(plan_lines(Design(pairs=4), ("c1", "c2")))
+    lines = "\n".join(plan_lines(TrialDesign(pairs=4), ("c1", "c2")))
     assert "4 pairs of A and B, each block 10 min" in lines
     assert "8 restarts of rsyslogd on each host" in lines
     assert "A again 11 min 00 s after B began" in lines

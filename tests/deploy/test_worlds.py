@@ -12,10 +12,10 @@ from tests.deploy.world import BEGIN, SimulatedHost, Time, World, minutes_of, tr
 from tuner.deploy.block import BlockFigures, Side
 from tuner.deploy.production_trial import ProductionTrial
 from tuner.deploy.switchback import (
-    Claim,
-    Design,
-    Guard,
     Switchback,
+    TrialClaim,
+    TrialDesign,
+    TrialGuard,
     breach_of,
     pairs_within,
 )
@@ -40,7 +40,7 @@ def test_a_trial_claims_what_its_world_allows(name: str) -> None:
 
 
 def test_half_of_the_hosts_begin_with_each_side() -> None:
-    design, hosts = Design(pairs=20, seed=3), ["a", "b", "c", "d"]
+    design, hosts = TrialDesign(pairs=20, seed=3), ["a", "b", "c", "d"]
     orders = [design.order(pair, hosts) for pair in range(20)]
     for order in orders:
         first = [sides[0] for sides in order.values()]
@@ -51,7 +51,7 @@ def test_half_of_the_hosts_begin_with_each_side() -> None:
 
 
 def test_the_pairs_fit_the_time_and_the_restarts() -> None:
-    design = Design(pairs=0, block_s=600)
+    design = TrialDesign(pairs=0, block_s=600)
     assert pairs_within(8 * 3600, design) == 21
     assert pairs_within(8 * 3600, design, most_restarts=13) == 6
     assert pairs_within(3600, design) == 0
@@ -63,21 +63,21 @@ def test_the_pairs_fit_the_time_and_the_restarts() -> None:
 @pytest.mark.parametrize(
     ("guard", "broken"),
     [
-        (Guard.DISCARDED, {"discarded": 1}),
-        (Guard.FAILED, {"failed": 1}),
-        (Guard.REJECTED, {"rejected": 1}),
-        (Guard.AWAY, {"away_s": 1.0}),
-        (Guard.QUEUE, {"queue_share": 0.51}),
-        (Guard.MEMORY, {"memory_bytes": 2**31}),
-        (Guard.DROPPED, {"udp_drops": 1}),
+        (TrialGuard.DISCARDED, {"discarded": 1}),
+        (TrialGuard.FAILED, {"failed": 1}),
+        (TrialGuard.REJECTED, {"rejected": 1}),
+        (TrialGuard.AWAY, {"away_s": 1.0}),
+        (TrialGuard.QUEUE, {"queue_share": 0.51}),
+        (TrialGuard.MEMORY, {"memory_bytes": 2**31}),
+        (TrialGuard.DROPPED, {"udp_drops": 1}),
     ],
 )
-def test_each_guard_ends_a_block(guard: Guard, broken: dict[str, float]) -> None:
+def test_each_guard_ends_a_block(guard: TrialGuard, broken: dict[str, float]) -> None:
     seen = replace(CALM, **broken)  # type: ignore[arg-type]
     breach = breach_of("h", 0, seen, [CALM], 2**30)
     assert breach is not None
     assert breach.guard is guard
-    assert guard is Guard.MEMORY or breach_of("h", 0, seen, [CALM, seen], 2**30) is None
+    assert guard is TrialGuard.MEMORY or breach_of("h", 0, seen, [CALM, seen], 2**30) is None
     assert breach_of("h", 0, CALM, [CALM], 2**30) is None
 
 
@@ -87,7 +87,7 @@ def short(world: World, **more: object) -> tuple[tuple[SimulatedHost, ...], Time
         SimulatedHost(f"host{number}", world, time, *minutes_of(world, 1, number))
         for number in range(world.hosts)
     )
-    design = Design(pairs=6, block_s=600, poll_s=200, seed=5)
+    design = TrialDesign(pairs=6, block_s=600, poll_s=200, seed=5)
     return hosts, time, Switchback(design, tuple(host.name for host in hosts))
 
 
@@ -144,6 +144,6 @@ def test_too_few_pairs_say_so_and_a_trial_without_events_claims_nothing() -> Non
     silent = World(about="", per_second=1e-9)
     hosts, time, record = short(silent)
     done = ProductionTrial(hosts, time, lambda _: None, lambda _: None).run(record)
-    assert done.claim is Claim.TOO_SHORT
+    assert done.claim is TrialClaim.TOO_SHORT
     assert math.isnan(done.noise[1])
     assert time.now() > BEGIN

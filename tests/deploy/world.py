@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tuner.deploy.block import BlockFigures, Side
 from tuner.deploy.production_trial import ForeignChange, ProductionTrial
-from tuner.deploy.switchback import Design, Switchback, pairs_within
+from tuner.deploy.switchback import Switchback, TrialDesign, pairs_within
 from tuner.profile.source import read
 
 WORLDS = Path(__file__).parent / "worlds"
@@ -222,11 +222,11 @@ def trial_in(world: World, seed: int) -> Switchback:
         for number in range(world.hosts)
     )
     block_s = 60 * world.block_min
-    design = Design(
+    design = TrialDesign(
         0, block_s=block_s, poll_s=block_s / 3, seed=random.Random(seed).randrange(2**32)
     )
     pairs = pairs_within(3600 * world.hours, design)
-    design = Design(
+    design = TrialDesign(
         pairs, block_s=block_s, poll_s=block_s / 3, seed=design.seed,
     )  # fmt: skip
     trial = ProductionTrial(hosts, time, lambda _: None, lambda _: None, most_bytes=2 * MEMORY)

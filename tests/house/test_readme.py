@@ -87,6 +87,7 @@ LIVE = {
     "confirm",
     "verify",
     "recover",
+    "trial",
     "cluster",
     "test",
 }

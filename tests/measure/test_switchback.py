@@ -67,9 +67,10 @@ def test_slope_and_noise_come_from_blocks_of_one_side() -> None:
     drawn = np.random.default_rng(3)
     loads = np.exp(drawn.normal(8.0, 0.5, 200))
     figures = 12 * (loads / 3000) ** -0.4 * np.exp(drawn.normal(0.0, 0.02, 200))
-    slope = slope_of(figures, loads)
+    slope = slope_of(list(figures), list(loads))
+    sigma = sigma_of(list(figures), list(loads), slope)
     assert slope == pytest.approx(-0.4, abs=0.02)
-    assert sigma_of(figures, loads, slope) == pytest.approx(0.02 * math.sqrt(2), rel=0.15)
+    assert sigma == pytest.approx(0.02 * math.sqrt(2), rel=0.15)
     steady = slope_of([10.0, 11.0, 9.0, 10.5], [1000.0, 1000.1, 999.9, 1000.0])
     assert abs(steady) < 0.01, "a load that hardly varied explains nothing"
 

@@ -25,7 +25,7 @@ from tuner.deploy.host_profile import HostProfile, PlannedProfile, host_profile
 from tuner.deploy.journal import Beginning, left_intents, new_intents
 from tuner.deploy.plan import HostChange, host_change, unfit
 from tuner.deploy.production_trial import ProductionTrial
-from tuner.deploy.switchback import Claim, Design, Switchback, pairs_within
+from tuner.deploy.switchback import Switchback, TrialClaim, TrialDesign, pairs_within
 from tuner.deploy.target import RemoteHost
 from tuner.deploy.trial_file import TrialFile, read_trial
 from tuner.deploy.trial_host import RemoteTrialHost, unfit_for_trial
@@ -128,9 +128,9 @@ def trial(options: TrialArguments) -> None:
         _carry_out(begun, profiles, directory, options)
 
 
-def _design(options: TrialArguments) -> Design:
+def _design(options: TrialArguments) -> TrialDesign:
     """The trial that fits the time; raises BadUsage where nothing does."""
-    design = Design(
+    design = TrialDesign(
         pairs=0,
         block_s=duration_s(options.block),
         burn_in_s=duration_s(options.burn_in),
@@ -220,9 +220,9 @@ def _carry_out(
         ).run(begun.record)  # fmt: skip
         intents.remove()
     print_blocks(options.output, trial_json(record), trial_blocks(record))
-    if record.claim is Claim.FAILED:
+    if record.claim is TrialClaim.FAILED:
         raise GuardrailBreached("the candidate broke the same guard twice; every host has A")
-    if record.claim is Claim.ENDED:
+    if record.claim is TrialClaim.ENDED:
         raise JobFailed(f"the trial was ended: {record.ended}")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from tuner.deploy.block import BlockFigures, Side
-from tuner.deploy.switchback import OF_THE_ENGINE, Block, Breach, Switchback, breach_of
+from tuner.deploy.switchback import OF_THE_ENGINE, Breach, Switchback, TrialBlock, breach_of
 
 
 class ForeignChange(Exception):
@@ -112,7 +112,7 @@ class ProductionTrial:
             self.clock.wait(wait_s)
         record = replace(record, begun=pair + 1)
         orders = design.order(pair, self._names)
-        blocks: list[Block] = []
+        blocks: list[TrialBlock] = []
         for half in (0, 1):
             sides = {name: sides[half] for name, sides in orders.items()}
             order = ", ".join(f"{name} {side.value}" for name, side in sides.items())
@@ -164,12 +164,12 @@ class ProductionTrial:
 
     def _blocks(
         self, record: Switchback, pair: int | None, sides: Mapping[str, Side], begin: float
-    ) -> Sequence[Block]:
+    ) -> Sequence[TrialBlock]:
         """The blocks that ended now, of each host that counted something."""
         since = begin + record.design.burn_in_s
         seen = ((host.name, host.figures(since)) for host in self.hosts)
         return [
-            Block(name, pair, sides[name], begin, figures)
+            TrialBlock(name, pair, sides[name], begin, figures)
             for name, figures in seen
             if figures is not None
         ]

@@ -30,7 +30,7 @@ _SWITCH_S = 5.0
 
 
 @dataclass(frozen=True)
-class Design:
+class TrialDesign:
     """How a trial is cut into time: `alone` blocks of A, then `pairs` of one block of each side; a
     block begins with `burn_in_s` that are not counted, because connections, queues and caches are
     those of the side before.  A block of B restores A by itself `margin_s` after its end."""
@@ -70,13 +70,13 @@ class Design:
         }
 
 
-def pairs_within(for_s: float, design: Design, most_restarts: int | None = None) -> int:
+def pairs_within(for_s: float, design: TrialDesign, most_restarts: int | None = None) -> int:
     """How many pairs fit a time, and a number of restarts on each host."""
     fit = int((for_s - design.alone * design.block_s) // design.pair_s)
     return max(0, fit if most_restarts is None else min(fit, most_restarts // 2))
 
 
-class Guard(Enum):
+class TrialGuard(Enum):
     """What ends a block of B."""
 
     DISCARDED = "events discarded"
@@ -89,7 +89,7 @@ class Guard(Enum):
 
 
 # The engine's state, not the candidate's, explains them where A has them just afterwards, too.
-OF_THE_ENGINE = frozenset({Guard.FAILED, Guard.REJECTED, Guard.AWAY})
+OF_THE_ENGINE = frozenset({TrialGuard.FAILED, TrialGuard.REJECTED, TrialGuard.AWAY})
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Breach:
 
     host: str
     pair: int
-    guard: Guard
+    guard: TrialGuard
     figure: float
     limit: float
 
@@ -121,9 +121,9 @@ def breach_of(
     for guard, name in _FIGURES.items():
         figure = float(getattr(seen, name))
         limit = max((float(getattr(block, name)) for block in before), default=0.0)
-        if guard is Guard.QUEUE:
+        if guard is TrialGuard.QUEUE:
             limit = max(limit, _HALF_FULL)
-        if guard is Guard.MEMORY:
+        if guard is TrialGuard.MEMORY:
             if most_bytes is None:
                 continue
             limit = float(most_bytes)
@@ -132,19 +132,19 @@ def breach_of(
     return None
 
 
-_FIGURES: Mapping[Guard, str] = {
-    Guard.DISCARDED: "discarded",
-    Guard.FAILED: "failed",
-    Guard.REJECTED: "rejected",
-    Guard.AWAY: "away_s",
-    Guard.QUEUE: "queue_share",
-    Guard.MEMORY: "memory_bytes",
-    Guard.DROPPED: "udp_drops",
+_FIGURES: Mapping[TrialGuard, str] = {
+    TrialGuard.DISCARDED: "discarded",
+    TrialGuard.FAILED: "failed",
+    TrialGuard.REJECTED: "rejected",
+    TrialGuard.AWAY: "away_s",
+    TrialGuard.QUEUE: "queue_share",
+    TrialGuard.MEMORY: "memory_bytes",
+    TrialGuard.DROPPED: "udp_drops",
 }
 
 
 @dataclass(frozen=True)
-class Block:
+class TrialBlock:
     """A block that counts: the host, the pair (None before B ever ran), the side, when it began in
     seconds since 1970, and its figures without the burn-in."""
 
@@ -155,7 +155,7 @@ class Block:
     figures: BlockFigures
 
 
-class Claim(Enum):
+class TrialClaim(Enum):
     """What a trial may say of the candidate."""
 
     LESS = "less CPU per event shown"
@@ -171,9 +171,9 @@ class Switchback:
     """All that a trial has shown so far: its design, the hosts, the blocks that count, the breaches
     of B, and why it was `ended` before its time, if it was."""
 
-    design: Design
+    design: TrialDesign
     hosts: tuple[str, ...]
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[TrialBlock, ...] = ()
     breaches: tuple[Breach, ...] = ()
     begun: int = 0
     ended: str = ""
@@ -222,7 +222,7 @@ class Switchback:
                 )
 
     @property
-    def failed(self) -> Guard | None:
+    def failed(self) -> TrialGuard | None:
         """The guard that B broke twice."""
         broken = [breach.guard for breach in self.breaches]
         return next((guard for guard in broken if broken.count(guard) >= _MOST_BREACHES), None)
@@ -256,18 +256,18 @@ class Switchback:
         return at_the_end(self.differences) if len(self.differences) >= FEWEST_PAIRS else None
 
     @property
-    def claim(self) -> Claim:
+    def claim(self) -> TrialClaim:
         """What may be said of the candidate."""
         ratio = self.ratio
         if self.failed is not None:
-            return Claim.FAILED
+            return TrialClaim.FAILED
         if ratio is not None and ratio.shows_less:
-            return Claim.LESS
+            return TrialClaim.LESS
         if ratio is not None and ratio.shows_more:
-            return Claim.MORE
+            return TrialClaim.MORE
         if self.ended:
-            return Claim.ENDED
-        return Claim.TOO_SHORT if ratio is None else Claim.NOT_SHOWN
+            return TrialClaim.ENDED
+        return TrialClaim.TOO_SHORT if ratio is None else TrialClaim.NOT_SHOWN
 
     @property
     def detects(self) -> float | None:

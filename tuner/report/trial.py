@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator, Mapping
 
 from tuner.deploy.block import Side
-from tuner.deploy.switchback import Claim, Design, Switchback
+from tuner.deploy.switchback import Switchback, TrialClaim, TrialDesign
 from tuner.measure.switchback import FEWEST_PAIRS, SwitchbackRatio, pairs_for
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 from tuner.schema.numerals import counted, eps, mebibytes, seconds
@@ -15,7 +15,7 @@ from tuner.schema.numerals import counted, eps, mebibytes, seconds
 _WANTED = 0.10
 
 
-def plan_lines(design: Design, hosts: tuple[str, ...]) -> Iterator[str]:
+def plan_lines(design: TrialDesign, hosts: tuple[str, ...]) -> Iterator[str]:
     """What a trial is going to do, a sentence each."""
     names = ", ".join(hosts)
     yield (
@@ -66,10 +66,10 @@ def trial_blocks(record: Switchback) -> tuple[PlainBlock, ...]:
 
 def _lead(record: Switchback) -> str:
     claim, ratio = record.claim, record.ratio
-    if claim is Claim.FAILED and record.failed is not None:
+    if claim is TrialClaim.FAILED and record.failed is not None:
         breach = next(b for b in reversed(record.breaches) if b.guard is record.failed)
         return f"{claim.value}: {breach}"
-    if claim is Claim.ENDED:
+    if claim is TrialClaim.ENDED:
         return f"{claim.value}: {record.ended}"
     if ratio is None:
         return f"{claim.value}: {counted(len(record.differences), 'whole pair')}"
@@ -91,9 +91,12 @@ def _evidence(record: Switchback) -> Iterator[str]:
             f"{ratio.p:.2g}; the load is taken off"
         )
         yield f"evidence: {basis}"
-        if record.claim in {Claim.LESS, Claim.MORE} and record.begun < record.design.pairs:
+        if (
+            record.claim in {TrialClaim.LESS, TrialClaim.MORE}
+            and record.begun < record.design.pairs
+        ):
             yield f"it ended after {record.begun} of {record.design.pairs} pairs: that was enough"
-    if record.claim is Claim.FAILED and ratio is not None:
+    if record.claim is TrialClaim.FAILED and ratio is not None:
         yield f"until then: {_change(ratio)}"
     for side in Side:
         blocks = [block.figures for block in record.blocks if block.side is side]
