@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from tuner.deploy.block import Side
 from tuner.deploy.switchback import Switchback, TrialClaim, TrialDesign
-from tuner.measure.switchback import FEWEST_PAIRS, SwitchbackRatio, pairs_for
+from tuner.measure.switchback import AT_THE_END, FEWEST_PAIRS, SwitchbackRatio, pairs_for
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 from tuner.schema.numerals import counted, eps, mebibytes, seconds
 
@@ -87,7 +87,7 @@ def _evidence(record: Switchback) -> Iterator[str]:
         basis = (
             "an interval that holds whenever one looks (99 %)"
             if ratio.is_early
-            else "Student's t at 96 % and the order that was drawn, p "
+            else f"Student's t at {1 - AT_THE_END:.1%} and the order that was drawn, p "
             f"{ratio.p:.2g}; the load is taken off"
         )
         yield f"evidence: {basis}"
