@@ -28,21 +28,21 @@ def pairs_of(effect: float, number: int, seed: int, slope: float = 0.0) -> list[
 
 
 def test_the_load_is_taken_off_and_the_interval_narrows_by_it() -> None:
-    ratio = at_the_end(pairs_of(math.log(0.9), 16, 1, slope=-0.5))
-    raw = at_the_end([PairDifference(d, 0.0) for d, _ in pairs_of(math.log(0.9), 16, 1, -0.5)])
+    ratio = at_the_end(pairs_of(math.log(0.9), 16, 1, slope=-0.5), 0.0)
+    raw = at_the_end([PairDifference(d, 0.0) for d, _ in pairs_of(math.log(0.9), 16, 1, -0.5)], 0.0)
     assert ratio.low < 0.9 < ratio.high
     assert ratio.shows_less
     assert ratio.high - ratio.low < 0.6 * (raw.high - raw.low)
 
 
 def test_equal_sides_are_told_apart_in_four_percent_of_trials() -> None:
-    shown = [at_the_end(pairs_of(0.0, 8, seed)) for seed in range(400)]
+    shown = [at_the_end(pairs_of(0.0, 8, seed), 0.0) for seed in range(400)]
     assert sum(ratio.shows_less or ratio.shows_more for ratio in shown) <= 0.06 * 400
 
 
 def test_the_exact_p_of_six_pairs_that_agree_is_that_of_their_orders() -> None:
     agreeing = [PairDifference(-0.5 - 0.01 * number, 0.0) for number in range(FEWEST_PAIRS)]
-    assert at_the_end(agreeing).p == pytest.approx(2 ** (1 - FEWEST_PAIRS))
+    assert at_the_end(agreeing, 0.0).p == pytest.approx(2 ** (1 - FEWEST_PAIRS))
 
 
 def test_looking_after_each_pair_shows_no_difference_that_is_not_there() -> None:
@@ -84,7 +84,7 @@ def test_a_plan_promises_what_its_pairs_show() -> None:
     shown = [
         at_the_end([PairDifference(d, x) for d, x in zip(
             drawn.normal(-math.log1p(promised), 0.08, 9), drawn.normal(0, 0.1, 9), strict=True
-        )]).shows_less
+        )], 0.0).shows_less
         for _ in range(200)
     ]  # fmt: skip
     assert 0.65 < sum(shown) / 200 < 0.95

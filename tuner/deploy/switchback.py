@@ -253,7 +253,9 @@ class Switchback:
         if self.begun < self.design.pairs:
             # It ended on its own, or by other hands: only what holds at any moment may be said.
             return looked
-        return at_the_end(self.differences) if len(self.differences) >= FEWEST_PAIRS else None
+        if len(self.differences) < FEWEST_PAIRS:
+            return None
+        return at_the_end(self.differences, self.noise[0])
 
     @property
     def claim(self) -> TrialClaim:

@@ -23,6 +23,10 @@ for those that go on to their end; the rest is room for the noise of what follow
 FEWEST_PAIRS = 6
 """With fewer the exact test cannot reach 3.5 %."""
 _POWER = 0.8
+_PAIRS_FOR_A_SLOPE = 12
+# A claim needs the exact test beside the interval, and a slope that is estimated: by so much a
+# change that 80 % of trials show exceeds what Student's t alone promises (600 simulations each).
+_BY_BOTH, _BY_BOTH_OF_FEWEST = 1.1, 1.2
 # Slopes of half as much are usual: an event costs less CPU where more share a batch.
 _USUAL_SLOPE = 0.5
 # The evidence is strongest after about so many pairs (Howard et al. 2021, Ann Stat 49:1055, 3.5).
@@ -114,23 +118,27 @@ def _first(evidence: Numbers) -> float:
     return float(_STEPS[int(reached.argmax())]) if reached.any() else math.inf
 
 
-def at_the_end(pairs: Sequence[PairDifference]) -> SwitchbackRatio:
-    """The ratio with the interval of Student's t, both at 96.5 %, and the exact p of the order that
-    was drawn; what the load explains is taken off by a slope that is estimated anew under every
-    order (analysis of covariance).  Needs four pairs."""
+def at_the_end(pairs: Sequence[PairDifference], slope: float) -> SwitchbackRatio:
+    """The ratio with the interval of Student's t at 96.5 %, and the exact p of the order that was
+    drawn.
+
+    What the load explains is taken off: with few pairs by the `slope` that was known before the
+    first, with more by one that is estimated anew under every order (analysis of covariance).
+    """
     figures = np.array([pair.figure for pair in pairs])
     loads = np.array([pair.load for pair in pairs])
     signs, number = exchanges(len(pairs)), len(pairs)
+    is_estimated = number >= _PAIRS_FOR_A_SLOPE
     of_figures, of_loads = signs * figures, signs * loads
     apart = of_loads - of_loads.mean(axis=1, keepdims=True)
     squares = (apart**2).sum(axis=1) + 1e-18
-    slopes = (apart * of_figures).sum(axis=1) / squares
+    slopes = (apart * of_figures).sum(axis=1) / squares if is_estimated else slope
     means: Numbers = of_figures.mean(axis=1) - slopes * of_loads.mean(axis=1)
-    left = figures - means[0] - slopes[0] * loads
-    freedom = number - 2
-    variance = float((left**2).sum()) / freedom
-    error = math.sqrt(variance * (1 / number + float(loads.mean()) ** 2 / float(squares[0])))
-    half, middle = float(stdtrit(freedom, 1 - AT_THE_END / 2)) * error, float(means[0])
+    middle, freedom = float(means[0]), number - 1 - is_estimated
+    left = figures - middle - np.broadcast_to(slopes, means.shape)[0] * loads
+    behind = 1 / number + is_estimated * float(loads.mean()) ** 2 / float(squares[0])
+    error = math.sqrt(float((left**2).sum()) / freedom * behind)
+    half = float(stdtrit(freedom, 1 - AT_THE_END / 2)) * error
     return SwitchbackRatio(
         math.exp(middle), math.exp(middle - half), math.exp(middle + half),
         share_as_far(means), number, is_early=False,
@@ -142,8 +150,10 @@ def shown_by(pairs: int, sigma: float) -> float | None:
     differences have that standard deviation; None where they can show nothing."""
     if pairs < FEWEST_PAIRS or math.isnan(sigma):
         return None
-    quantiles = float(stdtrit(pairs - 2, 1 - AT_THE_END / 2)) + float(stdtrit(pairs - 2, _POWER))
-    return math.expm1(quantiles * sigma / math.sqrt(pairs))
+    freedom = pairs - 1 - (pairs >= _PAIRS_FOR_A_SLOPE)
+    quantiles = float(stdtrit(freedom, 1 - AT_THE_END / 2)) + float(stdtrit(freedom, _POWER))
+    more = _BY_BOTH_OF_FEWEST if pairs == FEWEST_PAIRS else _BY_BOTH
+    return math.expm1(more * quantiles * sigma / math.sqrt(pairs))
 
 
 def pairs_for(change: float, sigma: float) -> int | None:
