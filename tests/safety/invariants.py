@@ -171,18 +171,18 @@ def foreign(url: str) -> Json:
 
 def ours(url: str) -> list[str]:
     """The indices and index templates that we made and that are still there (I4)."""
-    return sorted((*_our_indices(url), *_our_templates(url)))
+    return sorted((*our_indices(url), *_our_templates(url)))
 
 
 def remove_ours(url: str) -> None:
     """Remove what a control left in an engine that others use after it."""
-    for name in _our_indices(url):
+    for name in our_indices(url):
         get(url, f"/{name}", "DELETE")
     for name in _our_templates(url):
         get(url, f"/_index_template/{name}", "DELETE")
 
 
-def _our_indices(url: str) -> list[str]:
+def our_indices(url: str) -> list[str]:
     names = (row["index"] for row in get(url, "/_cat/indices?format=json&h=index"))
     return [name for name in names if name.startswith(OURS)]
 

@@ -223,7 +223,7 @@ def read_only_in_a_trial(site: Path, engine: Engine, command: tuple[str, ...]) -
     """F09: as at the flood stage of the disk's watermarks."""
     with Search(site, *attached(engine), command=command) as search:
         struck = search.await_candidate()
-        index = next(one for one in invariants.ours(engine.url) if mark_of(struck) in one)
+        index = next(one for one in invariants.our_indices(engine.url) if mark_of(struck) in one)
         invariants.get(engine.url, f"/{index}/_settings", "PUT", {BLOCK: True})
         search.await_after(struck)
         require_not_scored(search.records(), struck)

@@ -162,5 +162,5 @@ def test_f27_a_noisy_neighbour_does_not_choose_the_winner(
 ) -> None:
     """On average: of two searches without a neighbour every fourth is 5 % slower too."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    regrets = [regret(tmp_path, 10 * run + seed) for seed in range(10)]
+    regrets = [regret(tmp_path, 20 * run + seed) for seed in range(20)]
     assert statistics.fmean(regrets) <= 0.05, f"slower by {regrets}"
