@@ -108,10 +108,10 @@ def test_a_record_is_kept_whole_and_one_of_another_version_is_refused(tmp_path: 
 
 def test_the_result_names_the_gain_the_evidence_and_what_it_cost() -> None:
     text = text_of(record(8))
-    assert "less CPU per event shown: -20.0 % CPU per event" in text
-    assert "16 restarts on each of 1 host" in text
+    assert "less CPU per event: -20.0 %" in text
+    assert "16 restarts of rsyslogd on each host" in text
     assert "counted by rsyslogd and not identified" in text
-    assert trial_json(record(8))["claim"] == "less CPU per event shown"
+    assert trial_json(record(8))["claim"] == "less CPU per event"
     assert "too short to show anything: 3 whole pairs" in text_of(record(3))
 
 

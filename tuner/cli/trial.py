@@ -33,8 +33,9 @@ from tuner.errors import BadUsage, GuardrailBreached, JobFailed, Locked, Refused
 from tuner.profile.base import KeptBase
 from tuner.profile.placement import sockets_of
 from tuner.render.form import WHOLE
-from tuner.report.trial import noise_line, plan_lines, trial_blocks, trial_json
+from tuner.report.trial import noise_line, plan_lines, trial_blocks, trial_json, trial_report
 from tuner.schema.units import size_bytes
+from tuner.writing import write_whole
 
 _HOURS = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-3]):([0-5]\d)")
 
@@ -220,6 +221,11 @@ def _carry_out(
         ).run(begun.record)  # fmt: skip
         intents.remove()
     print_blocks(options.output, trial_json(record), trial_blocks(record))
+    # Nothing else is drawn.
+    from tuner.report.page import page
+
+    write_whole(directory / "trial.html", page(trial_report(record)))
+    say(f"page: {directory / 'trial.html'}")
     if record.claim is TrialClaim.FAILED:
         raise GuardrailBreached("the candidate broke the same guard twice; every host has A")
     if record.claim is TrialClaim.ENDED:

@@ -158,8 +158,8 @@ class TrialBlock:
 class TrialClaim(Enum):
     """What a trial may say of the candidate."""
 
-    LESS = "less CPU per event shown"
-    MORE = "more CPU per event shown"
+    LESS = "less CPU per event"
+    MORE = "more CPU per event"
     NOT_SHOWN = "no difference shown"
     FAILED = "the candidate failed"
     ENDED = "the trial was ended"

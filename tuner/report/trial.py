@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tuner.deploy.block import Side
-from tuner.deploy.switchback import Switchback, TrialClaim, TrialDesign
+from tuner.deploy.switchback import Switchback, TrialBlock, TrialClaim, TrialDesign
 from tuner.measure.switchback import AT_THE_END, FEWEST_PAIRS, SwitchbackRatio, pairs_for
-from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
+from tuner.report.sections import (
+    Colour,
+    Columns,
+    FirstScreen,
+    Paragraph,
+    PlainBlock,
+    Plot,
+    Report,
+    ReportSection,
+    Table,
+    bullets,
+)
 from tuner.schema.numerals import counted, eps, mebibytes, seconds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _WANTED = 0.10
 
@@ -73,12 +88,13 @@ def _lead(record: Switchback) -> str:
         return f"{claim.value}: {record.ended}"
     if ratio is None:
         return f"{claim.value}: {counted(len(record.differences), 'whole pair')}"
-    return f"{claim.value}: {_change(ratio)}, {counted(ratio.pairs, 'pair')}"
+    figure = "" if claim is not TrialClaim.NOT_SHOWN else "CPU per event "
+    return f"{claim.value}: {figure}{_change(ratio)}, {counted(ratio.pairs, 'pair')}"
 
 
 def _change(ratio: SwitchbackRatio) -> str:
     low, high = (f"{100 * (end - 1):+.1f}" for end in (ratio.low, ratio.high))
-    return f"{100 * (ratio.ratio - 1):+.1f} % CPU per event [{low}, {high}]"
+    return f"{100 * (ratio.ratio - 1):+.1f} % [{low}, {high}]"
 
 
 def _evidence(record: Switchback) -> Iterator[str]:
@@ -97,7 +113,7 @@ def _evidence(record: Switchback) -> Iterator[str]:
         ):
             yield f"it ended after {record.begun} of {record.design.pairs} pairs: that was enough"
     if record.claim is TrialClaim.FAILED and ratio is not None:
-        yield f"until then: {_change(ratio)}"
+        yield f"until then: CPU per event {_change(ratio)}"
     for side in Side:
         blocks = [block.figures for block in record.blocks if block.side is side]
         if blocks:
@@ -113,7 +129,7 @@ def _evidence(record: Switchback) -> Iterator[str]:
     yield from (f"B was ended: {breach}" for breach in record.breaches)
     yield from record.void
     yield (
-        f"{counted(2 * record.begun, 'restart')} on each of {counted(len(record.hosts), 'host')}; "
+        f"{counted(2 * record.begun, 'restart')} of rsyslogd on each host; "
         "events are counted by rsyslogd and not identified: what was lost in a restart is not "
         "among the counters"
     )
@@ -124,16 +140,76 @@ _HEADER = ("pair", "host", "side", "began", "events/s", "µs/event", "queue", "m
 
 def _table(record: Switchback) -> Table:
     first = min((block.begin for block in record.blocks), default=0.0)
-    rows = tuple(
+    return Table("Blocks", _HEADER, _rows(record.blocks, first))
+
+
+def _rows(blocks: Sequence[TrialBlock], first: float) -> tuple[tuple[str, ...], ...]:
+    return tuple(
         (
             "alone" if block.pair is None else str(block.pair + 1), block.host, block.side.value,
             seconds(block.begin - first), eps(block.figures.per_second),
             f"{block.figures.cpu_us:.2f}", f"{block.figures.queue_share:.0%}",
             mebibytes(block.figures.memory_bytes),
         )
-        for block in record.blocks
+        for block in blocks
     )  # fmt: skip
-    return Table("Blocks", _HEADER, rows)
+
+
+def trial_report(record: Switchback) -> Report:
+    """The same as one page, with a plot of the blocks over time for each host."""
+    first = FirstScreen(
+        title="A candidate where it runs",
+        name="rsyslog-tune trial",
+        verdict=_lead(record),
+        remarks=(),
+        is_improvement=record.claim is TrialClaim.LESS,
+        cautions=(),
+        about=f"A is what the hosts had, B the candidate; {', '.join(record.hosts)}",
+    )
+    plots = Columns(tuple((_plot(record, host),) for host in record.hosts))
+    return Report(
+        first,
+        (
+            ReportSection("evidence", "What it rests on", tuple(bullets(_evidence(record)))),
+            ReportSection("blocks", "Blocks", (plots,)),
+        ),
+    )
+
+
+_COLOURS = {Side.A: Colour.WRITTEN.value, Side.B: Colour.BEST.value}
+_HEIGHT = 260
+
+
+def _plot(record: Switchback, host: str) -> Plot:
+    """The CPU per event of each block of a host, with the load behind."""
+    blocks = [block for block in record.blocks if block.host == host]
+    first = min((block.begin for block in blocks), default=0.0)
+    block_s = record.design.block_s
+
+    def paint(figure: Figure) -> None:
+        costs = figure.subplots()
+        loads = costs.twinx()
+        for block in blocks:
+            begin = (block.begin - first) / 3600
+            end = begin + block_s / 3600
+            figures, colour = block.figures, _COLOURS[block.side]
+            loads.fill_between(
+                [begin, end], 0, figures.per_second, color=Colour.GRID.value, linewidth=0
+            )
+            costs.plot([begin, end], [figures.cpu_us] * 2, color=colour, linewidth=3)
+        costs.set_zorder(loads.get_zorder() + 1)
+        costs.patch.set_visible(False)
+        costs.set_ylim(0, 1.15 * max((block.figures.cpu_us for block in blocks), default=1.0))
+        loads.set_ylim(0, 1.6 * max((block.figures.per_second for block in blocks), default=1.0))
+        loads.yaxis.set_major_formatter("{x:,.0f}")
+        costs.set_xlabel("hours")
+        names = zip(Side, ("A, what runs", "B, the candidate"), strict=True)
+        for side, name in names:
+            costs.plot([], [], color=_COLOURS[side], linewidth=3, label=name)
+        costs.legend(loc="lower left", ncols=2, frameon=False)
+
+    says = "µs of CPU per event (left) of each block; grey: events a second (right)"
+    return Plot(f"blocks-{host}", host, says, _HEIGHT, paint, _HEADER, _rows(blocks, first))
 
 
 def trial_json(record: Switchback) -> Mapping[str, object]:
