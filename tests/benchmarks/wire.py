@@ -60,7 +60,10 @@ HTTP: Mapping[str, object] = {
 }  # fmt: skip
 SENDERS: Mapping[str, Mapping[str, object]] = {
     "omelasticsearch": {"type": "omelasticsearch"},
-    "omelasticsearch, filtered replies": {"type": "omelasticsearch", "filter_path": REPLY_FILTER},
+    "omelasticsearch, filtered replies": {
+        "type": "omelasticsearch",
+        "filter_path": list(REPLY_FILTER),
+    },
     "omhttp": HTTP,
     "omhttp, compress, level 1": {**HTTP, "compress": True, "compress.level": 1},
     "omhttp, compress, level 6": {**HTTP, "compress": True, "compress.level": 6},
@@ -120,7 +123,10 @@ def measure(client: EngineClient, group: int, sender: str, events: int, folder: 
     index = f"wire-{secrets.token_hex(3)}"
     output = dict(SENDERS[sender])
     if output["type"] == "omhttp":
-        output |= {"server": [client.url], "restpath": f"{index}/_bulk?filter_path={REPLY_FILTER}"}
+        output |= {
+            "server": [client.url],
+            "restpath": f"{index}/_bulk?filter_path={','.join(REPLY_FILTER)}",
+        }
     else:
         output |= {
             "name": "logs", "servers": [client.url], "document": "ecs", "queue": QUEUE,

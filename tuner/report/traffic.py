@@ -85,7 +85,6 @@ def shares_of_actions(profile: Profile, shares: Sequence[tuple[str, float]]) -> 
     load = profile.workload
     if load.learnt is None and load.replay is None and not load.shares:
         yield (
-            "these parts are those of made-up messages, which take every way about as often; where "
-            "production's are others, other actions matter: give workload.shares, or messages like "
-            "yours (--sample)"
+            "these parts are those of made-up messages; where production's are others, other "
+            "actions matter: give workload.shares, or messages like yours (--sample)"
         )
