@@ -21,6 +21,7 @@ from tuner.cli.options import duration_s
 from tuner.cli.profiles import load
 from tuner.cli.usage.hosts import TrialArguments
 from tuner.deploy import journal
+from tuner.deploy.block import Side
 from tuner.deploy.host_profile import HostProfile, PlannedProfile, host_profile
 from tuner.deploy.journal import Beginning, left_intents, new_intents
 from tuner.deploy.plan import HostChange, host_change, unfit
@@ -214,12 +215,17 @@ def _carry_out(
             RemoteTrialHost(_target(run), change, _kept(run), intents, say)
             for run, change in zip(profiles, changes, strict=True)
         )
-        record = ProductionTrial(
+        trial_run = ProductionTrial(
             trial_hosts, _Clock(), note, say,
             most_bytes=None if limit is None else size_bytes(limit),
             quiet=quiet_hours(begun.quiet).wait_s,
-        ).run(begun.record)  # fmt: skip
-        intents.remove()
+        )  # fmt: skip
+        try:
+            record = trial_run.run(begun.record)
+        finally:
+            # What is left of the journal is for hosts that could not be put back.
+            if all(host.side is Side.A for host in trial_hosts):
+                intents.remove()
     print_blocks(options.output, trial_json(record), trial_blocks(record))
     # Nothing else is drawn.
     from tuner.report.page import page
