@@ -193,7 +193,7 @@ def test_the_plan_is_shown_and_nothing_done(tmp_path: Path) -> None:
 
 
 def test_what_stands_against_a_trial_is_said_at_once(tmp_path: Path) -> None:
-    kept = {"action[es].queue.timeoutEnqueue": 10, "input[imtcp].port": 1514}
+    kept = {"action[es].queue.timeoutEnqueue": 10, "input[1].port": 1514}
     with collector(tmp_path, kept) as (_, profile):
         done = tried(profile)
         assert done.code == 5

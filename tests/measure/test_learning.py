@@ -261,7 +261,7 @@ class Slow:
         receiver = SimpleNamespace(received=lambda: Received(tcp=self.receives))
         for name, stand_in in {
             "Sink": lambda **_: self.entered(SimpleNamespace(url=SINK)),
-            "EngineClient": self.client, "kept_by": lambda _: self.lines,
+            "EngineClient": self.client, "kept_bulks": lambda _: self.lines,
             "Flood": self.traffic, "read": self.read, "wait_until_quiet": self.quiet,
         }.items():  # fmt: skip
             self.patch.setattr(f"tuner.measure.learning.{name}", stand_in)
