@@ -107,6 +107,17 @@ def searches(drawn: random.Random, last_s: int) -> Mapping[str, dict[str, object
     }
 
 
+def group_cpu_s(group: int) -> float:
+    """Seconds of CPU that the processes of a group have used."""
+    used_s = 0.0
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, ProcessLookupError):
+            if os.getpgid(process.pid) == group:
+                times = process.cpu_times()
+                used_s += times.user + times.system
+    return used_s
+
+
 class Modes:
     """An index of each mode in one engine."""
 
@@ -128,13 +139,7 @@ class Modes:
 
     def cpu_ms(self) -> float:
         """CPU that the engine has used, in milliseconds."""
-        used_s = 0.0
-        for process in psutil.process_iter():
-            with suppress(psutil.Error, ProcessLookupError):
-                if os.getpgid(process.pid) == self._group:
-                    times = process.cpu_times()
-                    used_s += times.user + times.system
-        return used_s * 1000
+        return 1000 * group_cpu_s(self._group)
 
     def index(self, mode: str, bulks: Sequence[str]) -> float:
         """Give an index the documents of a turn; the engine's CPU, in milliseconds."""

@@ -27,8 +27,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
+from tests.benchmarks.index_modes import group_cpu_s
 from tests.live.rsyslogs import SUITES
 from tests.profile.examples import small
 from tuner.engine.client import EngineClient, number_at
@@ -105,19 +104,6 @@ def shaped_bytes() -> int:
     return int(found[1])
 
 
-def engine_cpu_s(group: int) -> float:
-    """CPU that the processes of a group have used."""
-    used_s = 0.0
-    for process in psutil.process_iter():
-        try:
-            if os.getpgid(process.pid) == group:
-                times = process.cpu_times()
-                used_s += times.user + times.system
-        except (psutil.Error, ProcessLookupError):
-            continue
-    return used_s
-
-
 def measure(client: EngineClient, group: int, sender: str, events: int, folder: Path) -> Sent:
     """Send events to a fresh index; raises AssertionError where one does not arrive."""
     index = f"wire-{secrets.token_hex(3)}"
@@ -143,7 +129,7 @@ def measure(client: EngineClient, group: int, sender: str, events: int, folder: 
     try:
         # Threads, connections and the engine get warm.
         flooded(client, rsyslogd, profile, index, 20_000, 0)
-        bytes_before, cpu_before = shaped_bytes(), engine_cpu_s(group)
+        bytes_before, cpu_before = shaped_bytes(), group_cpu_s(group)
         used_before = rsyslogd.usage().cpu_s
         began_s = time.monotonic()
         flooded(client, rsyslogd, profile, index, events, 20_000)
@@ -151,7 +137,7 @@ def measure(client: EngineClient, group: int, sender: str, events: int, folder: 
         return Sent(
             eps=events / took_s,
             shipper_us=1e6 * (rsyslogd.usage().cpu_s - used_before) / events,
-            engine_us=1e6 * (engine_cpu_s(group) - cpu_before) / events,
+            engine_us=1e6 * (group_cpu_s(group) - cpu_before) / events,
             wire_bytes=(shaped_bytes() - bytes_before) / events,
         )
     finally:

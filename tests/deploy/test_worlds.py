@@ -61,19 +61,18 @@ def test_the_pairs_fit_the_time_and_the_restarts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("guard", "broken"),
+    ("guard", "seen"),
     [
-        (TrialGuard.DISCARDED, {"discarded": 1}),
-        (TrialGuard.FAILED, {"failed": 1}),
-        (TrialGuard.REJECTED, {"rejected": 1}),
-        (TrialGuard.AWAY, {"away_s": 1.0}),
-        (TrialGuard.QUEUE, {"queue_share": 0.51}),
-        (TrialGuard.MEMORY, {"memory_bytes": 2**31}),
-        (TrialGuard.DROPPED, {"udp_drops": 1}),
+        (TrialGuard.DISCARDED, replace(CALM, discarded=1)),
+        (TrialGuard.FAILED, replace(CALM, failed=1)),
+        (TrialGuard.REJECTED, replace(CALM, rejected=1)),
+        (TrialGuard.AWAY, replace(CALM, away_s=1.0)),
+        (TrialGuard.QUEUE, replace(CALM, queue_share=0.51)),
+        (TrialGuard.MEMORY, replace(CALM, memory_bytes=2**31)),
+        (TrialGuard.DROPPED, replace(CALM, udp_drops=1)),
     ],
 )
-def test_each_guard_ends_a_block(guard: TrialGuard, broken: dict[str, float]) -> None:
-    seen = replace(CALM, **broken)  # type: ignore[arg-type]
+def test_each_guard_ends_a_block(guard: TrialGuard, seen: BlockFigures) -> None:
     breach = breach_of("h", 0, seen, [CALM], 2**30)
     assert breach is not None
     assert breach.guard is guard
@@ -81,7 +80,7 @@ def test_each_guard_ends_a_block(guard: TrialGuard, broken: dict[str, float]) ->
     assert breach_of("h", 0, CALM, [CALM], 2**30) is None
 
 
-def short(world: World, **more: object) -> tuple[tuple[SimulatedHost, ...], Time, Switchback]:
+def short(world: World) -> tuple[tuple[SimulatedHost, ...], Time, Switchback]:
     time = Time()
     hosts = tuple(
         SimulatedHost(f"host{number}", world, time, *minutes_of(world, 1, number))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -97,6 +98,7 @@ class World(BaseModel):
     allowed: Allowed = Allowed()
 
 
+@cache
 def worlds() -> dict[str, World]:
     """All of them, by name."""
     return {

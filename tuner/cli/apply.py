@@ -4,14 +4,11 @@ unfinished apply; `verify` lists what differs from the profile."""
 from __future__ import annotations
 
 import contextlib
-import sys
 from dataclasses import replace
 from pathlib import Path
 
-import typer
-
-from tuner.cli.console import OutputFormat, print_result, result, say, working
-from tuner.cli.hosts import engine_url, machines_of
+from tuner.cli.console import OutputFormat, print_result, say, working
+from tuner.cli.hosts import change_on, engine_url, machines_of, require_consent, require_none
 from tuner.cli.options import duration_s
 from tuner.cli.profiles import form_of, load, templates_of
 from tuner.cli.usage import hosts as usage
@@ -23,15 +20,12 @@ from tuner.deploy.journal import Beginning, last_finished, left_intents, new_int
 from tuner.deploy.objects import EngineChange
 from tuner.deploy.plan import (
     DeployPlan,
-    HostChange,
     engine_changes,
-    host_change,
     hosts_before,
     objects_before,
     read_plan,
     require_same_engine,
     saved,
-    unfit,
 )
 from tuner.deploy.target import RemoteHost
 from tuner.deploy.verify import engine_drift, figures_note, host_drift
@@ -39,7 +33,6 @@ from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.errors import BadUsage, DifferencesFound, JobFailed, Locked, Refused, TuneError
 from tuner.lint.load import LoadedProfile, text_of
-from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import node_files
 from tuner.render.templates import Templates
 from tuner.schema.numerals import counted
@@ -73,11 +66,7 @@ def apply(options: usage.ApplyArguments) -> None:
         is_shown = options.check or plan_out is not None or not plan.diff
         if is_shown:
             _show(plan, options.check, options.output)
-        if len(refusals) == 1:
-            raise refusals[0]
-        if refusals:
-            lines = ("several things are in the way:", *map(str, refusals))
-            raise Refused("\n- ".join(lines))
+        require_none(refusals)
         if is_shown:
             _conclude(plan, plan_out)
             return
@@ -116,7 +105,7 @@ def _planned(
     """Compare hosts and engine with the profile without changing them; what stands in the way of
     an apply is added to `refusals`."""
     with working(f"asking {', '.join(host.machine.name for host in hosts)}"):
-        changes = tuple(_host_change(host, take_over, refusals) for host in hosts)
+        changes = tuple(change_on(host, take_over, refusals) for host in hosts)
         objects: tuple[EngineChange, ...] = ()
         if client is not None:
             try:
@@ -124,16 +113,8 @@ def _planned(
                 refusals += map(Refused, foreign)
             except Refused as bad:
                 refusals.append(bad)
-    profile = PlannedProfile(str(loaded.path), loaded.text, loaded.layers, loaded.beside)
+    profile = PlannedProfile.of(loaded)
     return DeployPlan(profile, changes, None if client is None else client.url, objects)
-
-
-def _host_change(host: HostProfile, take_over: bool, refusals: list[TuneError]) -> HostChange:
-    machine = host.machine
-    facts = RemoteHost(machine, host.files).facts(sockets_of(host.profile))
-    facts.require_finished(machine.name)
-    refusals += map(Refused, unfit(host, facts, take_over))
-    return host_change(host, facts)
 
 
 def _show(plan: DeployPlan, with_diff: bool, output: OutputFormat) -> None:
@@ -172,14 +153,9 @@ def _ask(plan: DeployPlan, options: usage.Changing) -> None:
     """Show the changes and ask for consent, unless --yes gives it; raises Refused without it."""
     if options.yes:
         return
-    if options.output is OutputFormat.TEXT:
-        result(plan.diff.rstrip())
-    if options.output is OutputFormat.JSON or not sys.stdin.isatty():
-        raise Refused("no terminal to ask on: look at apply --diff, then use --yes")
     names = ", ".join(change.machine.name for change in plan.hosts if change.diff) or "the engine"
     question = f"Put this back on {names}?" if plan.undoes else f"Apply this to {names}?"
-    if not typer.confirm(question, err=True):
-        raise Refused("declined; nothing is changed")
+    require_consent(plan.diff.rstrip(), question, "apply --diff", options.output)
 
 
 def _applied(

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tuner.cli.console import say
+import typer
+
+from tuner.cli.console import OutputFormat, result, say
 from tuner.cli.usage.hosts import OnHosts
-from tuner.deploy.host_profile import host_profile, needs_of
+from tuner.deploy.host_profile import HostProfile, host_profile, needs_of
 from tuner.deploy.inventory import InventoryHost, Role, choose, load_inventory
-from tuner.errors import BadUsage, Refused
+from tuner.deploy.plan import HostChange, host_change, unfit
+from tuner.deploy.target import RemoteHost
+from tuner.errors import BadUsage, Refused, TuneError
 from tuner.lint.load import LoadedProfile
 from tuner.profile.model import Profile
+from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import HOSTS, Artefact, engine_artefacts
 from tuner.render.form import Form
 from tuner.render.templates import Templates
@@ -70,3 +76,32 @@ def artefacts_for_hosts(
         artefacts += [file._replace(path=folder + file.path) for file in on_host.artefacts.values()]
         needs[machine.name] = asdict(needs_of(on_host.profile, on_host.text))
     return tuple(sorted(artefacts, key=lambda file: file.path)), needs
+
+
+def change_on(host: HostProfile, take_over: bool, refusals: list[TuneError]) -> HostChange:
+    """What a profile changes on a host, which is asked; why it is not to be changed is added to
+    `refusals`.  Raises Locked while another change is under way there."""
+    machine = host.machine
+    facts = RemoteHost(machine, host.files).facts(sockets_of(host.profile))
+    facts.require_finished(machine.name)
+    refusals += map(Refused, unfit(host, facts, take_over))
+    return host_change(host, facts)
+
+
+def require_none(refusals: Sequence[TuneError]) -> None:
+    """Raise what refuses a change of hosts, all of it at once."""
+    if len(refusals) == 1:
+        raise refusals[0]
+    if refusals:
+        raise Refused("\n- ".join(("several things are in the way:", *map(str, refusals))))
+
+
+def require_consent(text: str, question: str, preview: str, output: OutputFormat) -> None:
+    """Show what will be done, and ask; raises Refused without a yes, or without a terminal to ask
+    on, where `preview` is the command to look at it."""
+    if output is OutputFormat.TEXT:
+        result(text)
+    if output is OutputFormat.JSON or not sys.stdin.isatty():
+        raise Refused(f"no terminal to ask on: look at {preview}, then use --yes")
+    if not typer.confirm(question, err=True):
+        raise Refused("declined; nothing is changed")

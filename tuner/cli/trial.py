@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import random
 import re
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import typer
-
-from tuner.cli.console import OutputFormat, print_result, result, say, working
+from tuner.cli.console import OutputFormat, print_result, say, working
 from tuner.cli.files import new_run_directory, writing_to
-from tuner.cli.hosts import machines_of
+from tuner.cli.hosts import change_on, machines_of, require_consent, require_none
 from tuner.cli.layout import print_blocks
 from tuner.cli.options import duration_s
 from tuner.cli.profiles import load
@@ -24,15 +21,14 @@ from tuner.deploy import journal
 from tuner.deploy.block import Side
 from tuner.deploy.host_profile import HostProfile, PlannedProfile, host_profile
 from tuner.deploy.journal import Beginning, left_intents, new_intents
-from tuner.deploy.plan import HostChange, host_change, unfit
+from tuner.deploy.plan import HostChange
 from tuner.deploy.production_trial import ProductionTrial
 from tuner.deploy.switchback import Switchback, TrialClaim, TrialDesign, pairs_within
 from tuner.deploy.target import RemoteHost
 from tuner.deploy.trial_file import TrialFile, read_trial
 from tuner.deploy.trial_host import RemoteTrialHost, unfit_for_trial
-from tuner.errors import BadUsage, GuardrailBreached, JobFailed, Locked, Refused
+from tuner.errors import BadUsage, GuardrailBreached, JobFailed, Locked, Refused, TuneError
 from tuner.profile.base import KeptBase
-from tuner.profile.placement import sockets_of
 from tuner.render.form import WHOLE
 from tuner.report.trial import noise_line, plan_lines, trial_blocks, trial_json, trial_report
 from tuner.schema.units import size_bytes
@@ -107,7 +103,8 @@ def trial(options: TrialArguments) -> None:
             begun = read_trial(options.resume)
             loaded = begun.profile.loaded
             profiles = [host_profile(loaded, machine, None, WHOLE) for machine in begun.machines]
-            _carry_out(begun, profiles, options.resume, options)
+            changes = _changes(begun, profiles, lossy=True)
+            _carry_out(begun, profiles, changes, options.resume, options.output)
         return
     if options.profile is None:
         raise BadUsage("name the profile to try, such as the best.yaml of a search")
@@ -116,18 +113,24 @@ def trial(options: TrialArguments) -> None:
     profiles = [host_profile(loaded, machine, None, WHOLE) for machine in machines]
     quiet_hours(options.not_at or ())
     design = _design(options)
-    planned = PlannedProfile(str(loaded.path), loaded.text, loaded.layers, loaded.beside)
     names = tuple(machine.name for machine in machines)
-    begun = TrialFile(planned, machines, "", Switchback(design, names), tuple(options.not_at or ()))
-    _changes(begun, profiles, lossy=options.lossy_restarts)
+    begun = TrialFile(
+        PlannedProfile.of(loaded),
+        machines,
+        "",
+        Switchback(design, names),
+        tuple(options.not_at or ()),
+    )
+    changes = _changes(begun, profiles, lossy=options.lossy_restarts)
     lines = [*plan_lines(design, names)]
     if options.dry_run:
         fields = {"design": design, "hosts": names, "plan": lines}
         print_result(options.output, "trial-plan", fields, "\n".join(lines))
         return
-    _ask(lines, options)
+    if not options.yes:
+        require_consent("\n".join(lines), "Begin?", "trial --dry-run", options.output)
     with new_run_directory(options.run_dir, f"trial-{loaded.profile.name}") as directory:
-        _carry_out(begun, profiles, directory, options)
+        _carry_out(begun, profiles, changes, directory, options.output)
 
 
 def _design(options: TrialArguments) -> TrialDesign:
@@ -154,41 +157,27 @@ def _changes(
     begun: TrialFile, profiles: Sequence[HostProfile], *, lossy: bool
 ) -> tuple[HostChange, ...]:
     """What B changes on each host; raises Refused, with everything that is in the way."""
-    design, refused, changes = begun.record.design, list[str](), []
+    design, refusals, changes = begun.record.design, list[TuneError](), list[HostChange]()
     with working(f"asking {', '.join(begun.record.hosts)}"):
         for run in profiles:
-            unfit_here = list(unfit_for_trial(run, design.block_s, design.burn_in_s, lossy=lossy))
-            refused += unfit_here
-            if unfit_here:
+            reasons = list(unfit_for_trial(run, design.block_s, design.burn_in_s, lossy=lossy))
+            refusals += map(Refused, reasons)
+            if reasons:
                 continue
-            facts = RemoteHost(run.machine, run.files).facts(sockets_of(run.profile))
-            facts.require_finished(run.machine.name)
-            refused += unfit(run, facts, take_over=False)
-            change = host_change(run, facts)
+            change = change_on(run, take_over=False, refusals=refusals)
             if not change.diff:
-                refused.append(f"{run.machine.name} runs the candidate already")
+                refusals.append(Refused(f"{run.machine.name} runs the candidate already"))
             changes.append(change)
-    if len(refused) == 1:
-        raise Refused(refused[0])
-    if refused:
-        raise Refused("\n- ".join(["several things are in the way:", *refused]))
+    require_none(refusals)
     return tuple(changes)
 
 
-def _ask(lines: Sequence[str], options: TrialArguments) -> None:
-    """Show the plan, and have somebody agree."""
-    if options.yes:
-        return
-    if options.output is OutputFormat.TEXT:
-        result("\n".join(lines))
-    if options.output is OutputFormat.JSON or not sys.stdin.isatty():
-        raise Refused("no terminal to ask on: look at trial --dry-run, then use --yes")
-    if not typer.confirm("Begin?", err=True):
-        raise Refused("declined; nothing is changed")
-
-
 def _carry_out(
-    begun: TrialFile, profiles: Sequence[HostProfile], directory: Path, options: TrialArguments
+    begun: TrialFile,
+    profiles: Sequence[HostProfile],
+    changes: Sequence[HostChange],
+    directory: Path,
+    output: OutputFormat,
 ) -> None:
     """Run it, or what is left of it, and say what it showed."""
     with left_intents() as left:
@@ -197,7 +186,6 @@ def _carry_out(
                 f"{left[0].path} is of an apply or a trial that did not end: rsyslog-tune recover "
                 "ends it"
             )
-    changes = _changes(begun, profiles, lossy=True)
     limit = begun.profile.loaded.profile.guardrails.rss_bytes
     with new_intents() as intents:
         intents.note(Beginning(begun.profile, None))
@@ -212,7 +200,7 @@ def _carry_out(
                 say(noise_line(record))
 
         trial_hosts = tuple(
-            RemoteTrialHost(_target(run), change, _kept(run), intents, say)
+            RemoteTrialHost(RemoteHost(run.machine, run.files), change, _kept(run), intents, say)
             for run, change in zip(profiles, changes, strict=True)
         )
         trial_run = ProductionTrial(
@@ -226,7 +214,7 @@ def _carry_out(
             # What is left of the journal is for hosts that could not be put back.
             if all(host.side is Side.A for host in trial_hosts):
                 intents.remove()
-    print_blocks(options.output, trial_json(record), trial_blocks(record))
+    print_blocks(output, trial_json(record), trial_blocks(record))
     # Nothing else is drawn.
     from tuner.report.page import page
 
@@ -236,10 +224,6 @@ def _carry_out(
         raise GuardrailBreached("the candidate broke the same guard twice; every host has A")
     if record.claim is TrialClaim.ENDED:
         raise JobFailed(f"the trial was ended: {record.ended}")
-
-
-def _target(run: HostProfile) -> RemoteHost:
-    return RemoteHost(run.machine, run.files)
 
 
 def _kept(run: HostProfile) -> KeptBase:

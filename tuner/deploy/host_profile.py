@@ -63,6 +63,11 @@ class PlannedProfile:
     layers: tuple[tuple[str, str], ...] = ()
     beside: tuple[tuple[str, str], ...] | None = None
 
+    @classmethod
+    def of(cls, loaded: LoadedProfile) -> PlannedProfile:
+        """A profile as it was loaded now."""
+        return cls(str(loaded.path), loaded.text, loaded.layers, loaded.beside)
+
     @cached_property
     def loaded(self) -> LoadedProfile:
         """The profile, read anew."""

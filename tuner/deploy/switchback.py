@@ -7,7 +7,7 @@ import math
 import random
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
@@ -177,7 +177,7 @@ class Switchback:
     breaches: tuple[Breach, ...] = ()
     begun: int = 0
     ended: str = ""
-    void: tuple[str, ...] = field(default=())
+    void: tuple[str, ...] = ()
 
     def of_a(self, host: str) -> tuple[BlockFigures, ...]:
         """All blocks of A on a host."""

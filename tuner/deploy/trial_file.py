@@ -42,7 +42,8 @@ _FILE = TypeAdapter(TrialFile)
 
 
 def read_trial(directory: Path) -> TrialFile:
-    """The record in a directory; raises BadUsage where there is none that this version reads."""
+    """The record in a directory; raises BadUsage if there is none, or this version does not
+    read it."""
     path = directory / NAME
     try:
         fields = json_of(path.read_text(encoding="utf-8"))

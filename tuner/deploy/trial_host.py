@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -14,7 +14,7 @@ from tuner.deploy.journal import Intents, Touched
 from tuner.deploy.plan import HostChange, digest_of, require_unchanged
 from tuner.deploy.production_trial import ForeignChange
 from tuner.deploy.target import Facts, RemoteHost, Tell
-from tuner.diagnose.settings import of_base
+from tuner.diagnose.settings import Settings, of_base
 from tuner.errors import Refused
 from tuner.modules.stats_rounds import Numbered, StatsRound, read_rounds
 from tuner.profile.base import KeptBase
@@ -95,6 +95,8 @@ class RemoteTrialHost:
     tell: Tell
     side: Side = Side.A
     _tail: CountersTail = field(init=False)
+    _settings: Mapping[Side, Settings] = field(init=False)
+    _ports: tuple[int, ...] = field(init=False)
     _read: list[tuple[float, tuple[Numbered, ...]]] = field(init=False, default_factory=list)
     _pid: int = field(init=False, default=0)
     _is_foreign: bool = field(init=False, default=False)
@@ -106,6 +108,8 @@ class RemoteTrialHost:
     def __post_init__(self) -> None:
         path = PurePath(counters_file(self.kept.written) or "")
         self._tail = CountersTail(self.target.host, path, lambda _: None)
+        self._settings = {Side.A: of_base(self.kept.written), Side.B: of_base(self.kept.changed)}
+        self._ports = udp_ports(self.kept.written)
         self._pid = self.target.facts(()).pid
         self._dropped_before = self._dropped_last = self._dropped()
 
@@ -160,12 +164,11 @@ class RemoteTrialHost:
             stats for stats in read_rounds(lines)
             if isinstance(stats, StatsRound) and stats.at is not None and stats.at >= since
         ]  # fmt: skip
-        base = self.kept.written if self.side is Side.A else self.kept.changed
-        return block_figures(rounds, of_base(base), dropped - self._dropped_before)
+        return block_figures(rounds, self._settings[self.side], dropped - self._dropped_before)
 
     def _dropped(self) -> int:
         """Datagrams that the kernel dropped since the process began."""
-        counts = self.target.kernel_counts(udp_ports(self.kept.written))
+        counts = self.target.kernel_counts(self._ports)
         return 0 if counts is None else sum(counts.udp_drops.values())
 
     def _require_ours(self, facts: Facts) -> None:
