@@ -24,7 +24,7 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A first import, as it comes: its secret is on the host, which has its own configuration."""
     found = Facts("8.2302.0", {"/etc/rsyslog.conf": THEIRS}, None, 1, frozenset(), frozenset())
     host = SimpleNamespace(facts=lambda _: found)
-    monkeypatch.setattr("tuner.cli.apply.RemoteHost", lambda *_: host)
+    monkeypatch.setattr("tuner.cli.hosts.RemoteHost", lambda *_: host)
     path = tmp_path / "site.yaml"
     secret = {"uid": "shipper", "pwd": {"file": f"{tmp_path}/logs.pwd"}}
     servers = {"outputs[0].auth": secret, "outputs[0].servers": ["https://es1.example:9200"]}
