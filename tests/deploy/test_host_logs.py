@@ -128,7 +128,12 @@ def test_only_what_is_written_meanwhile_is_read(
         path.rename(folder / "stats.log.0")
         path.write_bytes(b"new\n")
 
-    for meanwhile, expected in ((appends, ["", "seven"]), (rotates, ["new"])):
+    def begins(_: float) -> None:
+        with path.open("ab") as file:
+            file.write(b"eight\nni")
+
+    changes = ((appends, ["", "seven"]), (begins, ["eight"]), (rotates, ["new"]))
+    for meanwhile, expected in changes:
         # Of this module alone: commands of the host may sleep too until they have ended.
         monkeypatch.setattr(host_files, "time", SimpleNamespace(sleep=meanwhile))
         assert [line for _, _, line in grown(here, path, 1.0, print)] == expected

@@ -146,3 +146,20 @@ def test_too_few_pairs_say_so_and_a_trial_without_events_claims_nothing() -> Non
     assert done.claim is TrialClaim.TOO_SHORT
     assert math.isnan(done.noise[1])
     assert time.now() > BEGIN
+
+
+@pytest.mark.parametrize("silent", [Side.A, Side.B])
+def test_a_host_whose_counters_do_not_come_ends_the_trial_and_has_a(silent: Side) -> None:
+    """Guards that see nothing guard nothing."""
+    hosts, time, record = short(World(about=""))
+
+    class Silent(SimulatedHost):
+        def figures(self, since: float) -> BlockFigures | None:
+            return None if self.side is silent else super().figures(since)
+
+    host = Silent("host0", hosts[0].world, time, hosts[0].loads, hosts[0].costs)
+    ended = ProductionTrial((host,), time, lambda _: None, lambda _: None).run(record)
+    assert ended.claim is TrialClaim.ENDED
+    assert "counted nothing for" in ended.ended
+    assert host.side is Side.A
+    assert not [block for block in ended.blocks if block.side is silent]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from tuner.deploy.block import BlockFigures, Side
-from tuner.deploy.production_trial import ForeignChange, ProductionTrial
+from tuner.deploy.production_trial import EndOfTrial, ProductionTrial
 from tuner.deploy.switchback import Switchback, TrialDesign, pairs_within
 from tuner.profile.source import read
 
@@ -155,7 +155,7 @@ class SimulatedHost:
             (world.restarted_at_h, "somebody restarted rsyslogd"),
         ):
             if at_h is not None and now >= BEGIN + 3600 * at_h:
-                raise ForeignChange(what)
+                raise EndOfTrial(what)
         first, last = (int((at - BEGIN) // MINUTE_S) for at in (since, now))
         if last <= first:
             return None

@@ -199,12 +199,15 @@ def _carry_out(
             if not record.begun and len(alone) == record.design.alone * len(record.hosts):
                 say(noise_line(record))
 
+        clock = _Clock()
         trial_hosts = tuple(
-            RemoteTrialHost(RemoteHost(run.machine, run.files), change, _kept(run), intents, say)
+            RemoteTrialHost(
+                RemoteHost(run.machine, run.files), change, _kept(run), intents, say, clock
+            )
             for run, change in zip(profiles, changes, strict=True)
         )
         trial_run = ProductionTrial(
-            trial_hosts, _Clock(), note, say,
+            trial_hosts, clock, note, say,
             most_bytes=None if limit is None else size_bytes(limit),
             quiet=quiet_hours(begun.quiet).wait_s,
         )  # fmt: skip

@@ -132,12 +132,14 @@ class CountersTail:
         self._read = counters_logs(host, path, complain)[-1].size
 
     def more(self, complain: Complain) -> Iterator[Numbered]:
-        """The lines that came since it was asked last; the last one may be cut off."""
+        """The whole lines that came since it was asked last."""
         size = counters_logs(self._host, self._path, lambda _: None)[-1].size
         # It was rotated meanwhile where it is shorter.
         first = self._read if size >= self._read else 0
-        self._read = size
-        return _lines(self._host, self._path, first, size, complain)
+        content = _content(self._host, self._path, first, size)
+        del content[content.rfind(b"\n") + 1 :]
+        self._read = first + len(content)
+        return _lines_of(content, self._host, self._path, complain)
 
 
 def grown(host: Host, path: PurePath, for_s: float, complain: Complain) -> Iterator[Numbered]:
@@ -161,8 +163,12 @@ def lines_of_logs(host: Host, logs: Iterable[HostLog], complain: Complain) -> It
 def _lines(
     host: Host, path: PurePath, first: int, size: int, complain: Complain
 ) -> Iterator[Numbered]:
-    """The lines of a file from the byte `first` on, as far as it is read, with their numbers there;
-    raises JobFailed where it cannot be read."""
+    """The lines of a file from the byte `first` on, as far as it is read; raises JobFailed where it
+    cannot be read."""
+    return _lines_of(_content(host, path, first, size), host, path, complain)
+
+
+def _content(host: Host, path: PurePath, first: int, size: int) -> bytearray:
     content, end = bytearray(), min(size, first + _MOST_BYTES)
     while first < end:
         number = min(_PIECE, end - first)
@@ -172,6 +178,10 @@ def _lines(
             raise _unread(host, path, answer.err or "it became shorter")
         content += answer.out
         first += number
+    return content
+
+
+def _lines_of(content: bytes, host: Host, path: PurePath, complain: Complain) -> Iterator[Numbered]:
     file = io.BufferedReader(io.BytesIO(content))
     return lines_in(file, f"{host.name}:{path}", complain, _MOST_BYTES)
 

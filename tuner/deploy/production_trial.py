@@ -11,8 +11,8 @@ from tuner.deploy.block import BlockFigures, Side
 from tuner.deploy.switchback import OF_THE_ENGINE, Breach, Switchback, TrialBlock, breach_of
 
 
-class ForeignChange(Exception):
-    """Somebody else changed a host: what, in a sentence."""
+class EndOfTrial(Exception):
+    """Why a trial cannot go on: another hand changed a host, or its counters do not come."""
 
 
 class TrialHost(Protocol):
@@ -24,14 +24,14 @@ class TrialHost(Protocol):
 
     def put_candidate(self, within_s: float) -> None:
         """Run B, armed: A comes back by itself after that time.  Raises JobFailed where it is not
-        taken, and ForeignChange."""
+        taken, and EndOfTrial."""
 
     def put_back(self) -> None:
         """Run A, as the host had it; nothing to do is fine."""
 
     def figures(self, since: float) -> BlockFigures | None:
-        """What was counted since a time; None where that is too little.  Raises ForeignChange where
-        files or the process are not those that were put there."""
+        """What was counted since the first call at that time or later; None where that is too
+        little.  Raises EndOfTrial where files or the process are not those that were put there."""
 
 
 class Clock(Protocol):
@@ -67,8 +67,8 @@ class ProductionTrial:
             while not record.is_over:
                 record = self._pair(record)
                 self.note(record)
-        except ForeignChange as change:
-            record = replace(record, ended=str(change))
+        except EndOfTrial as end:
+            record = replace(record, ended=str(end))
             self.note(record)
         finally:
             self._put_back()
@@ -135,6 +135,7 @@ class ProductionTrial:
         self.tell(f"A is back: {breach}")
         host = next(host for host in self.hosts if host.name == breach.host)
         begin = self.clock.now()
+        host.figures(begin)
         self.clock.wait(record.design.burn_in_s)
         seen = host.figures(begin) if breach.guard in OF_THE_ENGINE else None
         if seen is not None:
@@ -148,18 +149,41 @@ class ProductionTrial:
     def _watched(
         self, record: Switchback, pair: int, sides: Mapping[str, Side], begin: float
     ) -> Breach | None:
-        """Let a block pass; the first guard that B breaks ends it."""
+        """Let a block pass; the first guard that B breaks ends it.  Raises EndOfTrial where a host
+        counts nothing any more, which blinds the guards."""
         design = record.design
-        while (left_s := begin + design.block_s - self.clock.now()) > 0:
-            self.clock.wait(min(design.poll_s, left_s))
-            for host in self.hosts:
-                seen = host.figures(begin)
-                if seen is None or sides[host.name] is Side.A:
-                    continue
-                before = record.of_a(host.name)
-                breach = breach_of(host.name, pair, seen, before, self.most_bytes)
+        heard = {host.name: (begin, host.figures(begin)) for host in self.hosts}
+        # What is read at the end of the burn-in begins what counts.
+        for end in (begin + design.burn_in_s, begin + design.block_s):
+            while (left_s := end - self.clock.now()) > 0:
+                self.clock.wait(min(design.poll_s, left_s))
+                breach = self._look(record, pair, sides, begin, heard)
                 if breach is not None:
                     return breach
+        return None
+
+    def _look(
+        self,
+        record: Switchback,
+        pair: int,
+        sides: Mapping[str, Side],
+        begin: float,
+        heard: dict[str, tuple[float, BlockFigures | None]],
+    ) -> Breach | None:
+        """The first guard that B breaks by now; `heard` keeps when each host counted last."""
+        for host in self.hosts:
+            seen, now = host.figures(begin), self.clock.now()
+            at, last = heard[host.name]
+            if seen != last:
+                heard[host.name] = (now, seen)
+            elif now - at > record.design.silence_s:
+                raise EndOfTrial(f"{host.name} has counted nothing for {now - at:.0f} s")
+            if seen is None or sides[host.name] is Side.A:
+                continue
+            before = record.of_a(host.name)
+            breach = breach_of(host.name, pair, seen, before, self.most_bytes)
+            if breach is not None:
+                return breach
         return None
 
     def _blocks(

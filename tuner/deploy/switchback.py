@@ -44,6 +44,11 @@ class TrialDesign:
     seed: int = 0
 
     @property
+    def silence_s(self) -> float:
+        """How long a host may count nothing: half of what counts of a block."""
+        return (self.block_s - self.burn_in_s) / 2
+
+    @property
     def total_s(self) -> float:
         """About how many seconds it takes."""
         return self.alone * self.block_s + self.pairs * self.pair_s

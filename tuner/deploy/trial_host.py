@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from tuner.deploy.block import BlockFigures, Side, block_figures
+from tuner.deploy.block_counters import BlockCounters
 from tuner.deploy.host_files import CountersTail, counters_file, udp_ports
 from tuner.deploy.host_profile import HostProfile
 from tuner.deploy.journal import Intents, Touched
 from tuner.deploy.plan import HostChange, digest_of, require_unchanged
-from tuner.deploy.production_trial import ForeignChange
+from tuner.deploy.production_trial import Clock, EndOfTrial
 from tuner.deploy.target import Facts, RemoteHost, Tell
 from tuner.diagnose.settings import Settings, of_base
 from tuner.errors import Refused
-from tuner.modules.stats_rounds import Numbered, StatsRound, read_rounds
 from tuner.profile.base import KeptBase
 from tuner.schema.numerals import seconds
 from tuner.script.objects import module_address
@@ -93,25 +92,21 @@ class RemoteTrialHost:
     kept: KeptBase
     intents: Intents
     tell: Tell
+    clock: Clock
     side: Side = Side.A
-    _tail: CountersTail = field(init=False)
+    _counters: BlockCounters = field(init=False)
     _settings: Mapping[Side, Settings] = field(init=False)
     _ports: tuple[int, ...] = field(init=False)
-    _read: list[tuple[float, tuple[Numbered, ...]]] = field(init=False, default_factory=list)
     _pid: int = field(init=False, default=0)
     _is_foreign: bool = field(init=False, default=False)
-    _since: float = field(init=False, default=0.0)
-    _began_at: float = field(init=False, default=0.0)
-    _dropped_before: int = field(init=False, default=0)
-    _dropped_last: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         path = PurePath(counters_file(self.kept.written) or "")
-        self._tail = CountersTail(self.target.host, path, lambda _: None)
+        tail = CountersTail(self.target.host, path, lambda _: None)
         self._settings = {Side.A: of_base(self.kept.written), Side.B: of_base(self.kept.changed)}
         self._ports = udp_ports(self.kept.written)
         self._pid = self.target.facts(()).pid
-        self._dropped_before = self._dropped_last = self._dropped()
+        self._counters = BlockCounters(tail, self._dropped, self.clock.now)
 
     @property
     def name(self) -> str:
@@ -142,29 +137,17 @@ class RemoteTrialHost:
         self.side = Side.A
 
     def _began(self) -> None:
-        """Its rsyslogd is a new one, which counts from 0."""
-        self._pid, self._began_at = self.target.facts(()).pid, time.time()
-        self._dropped_before = self._dropped_last = 0
+        """Its rsyslogd is a new one."""
+        self._pid = self.target.facts(()).pid
+        self._counters.begin_anew()
 
     def figures(self, since: float) -> BlockFigures | None:
-        """What was counted since a time; raises ForeignChange where the files or the process are
-        not those that the trial left there."""
+        """What was counted since the first call at that time or later; raises EndOfTrial where the
+        files or the process are not those that the trial left there."""
         self._require_ours(self.target.facts(()))
-        self._read.append((time.time(), tuple(self._tail.more(lambda _: None))))
-        dropped = self._dropped()
-        if since > self._since:
-            is_same_process = self._since >= self._began_at
-            self._since = since
-            self._read = [part for part in self._read if part[0] >= since]
-            if is_same_process:
-                self._dropped_before = self._dropped_last
-        self._dropped_last = dropped
-        lines = (line for _, part in self._read for line in part)
-        rounds = [
-            stats for stats in read_rounds(lines)
-            if isinstance(stats, StatsRound) and stats.at is not None and stats.at >= since
-        ]  # fmt: skip
-        return block_figures(rounds, self._settings[self.side], dropped - self._dropped_before)
+        self._counters.read_on()
+        counted = self._counters.since(since)
+        return block_figures(counted.rounds, self._settings[self.side], counted.udp_drops)
 
     def _dropped(self) -> int:
         """Datagrams that the kernel dropped since the process began."""
@@ -172,16 +155,16 @@ class RemoteTrialHost:
         return 0 if counts is None else sum(counts.udp_drops.values())
 
     def _require_ours(self, facts: Facts) -> None:
-        """Raise ForeignChange where the files or the process are others than the trial left."""
+        """Raise EndOfTrial where the files or the process are others than the trial left."""
         if self.side is Side.A:
             try:
                 require_unchanged(self.change, facts)
             except Refused:
-                raise ForeignChange(f"somebody changed a file of {self.name}") from None
+                raise EndOfTrial(f"somebody changed a file of {self.name}") from None
         else:
             for path, text in self.change.candidate.files:
                 if digest_of(facts.live.get(path)) != digest_of((text and raw_of(text)) or None):
                     self._is_foreign = True
-                    raise ForeignChange(f"somebody changed {path} on {self.name}")
+                    raise EndOfTrial(f"somebody changed {path} on {self.name}")
         if facts.pid != self._pid:
-            raise ForeignChange(f"somebody restarted the rsyslogd of {self.name}")
+            raise EndOfTrial(f"somebody restarted the rsyslogd of {self.name}")
