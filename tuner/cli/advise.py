@@ -15,6 +15,8 @@ from tuner.cli.console import OutputFormat, labelled, print_result, say, say_at_
 from tuner.cli.options import LOCAL
 from tuner.cli.profiles import CONFIGURATION, read_profile, require_configuration
 from tuner.cli.usage.profiles import AdviseArguments
+from tuner.diagnose.settings import base_of_profile
+from tuner.engines.release import NEWEST_READ
 from tuner.errors import BadUsage
 from tuner.host.usage import cores, memory_bytes
 from tuner.lab.check import require_bases_taken
@@ -23,6 +25,7 @@ from tuner.lint.advice import advise as advice_for
 from tuner.lint.candidate import candidate, with_main_queue
 from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile
+from tuner.lint.upgrade import Software, UpgradeStep, fault_json, faults_met, version_of
 from tuner.profile.edit import flow, is_outside, moved, snippet_paths
 from tuner.profile.layers import CHANGES
 from tuner.profile.model import Profile
@@ -39,6 +42,7 @@ from tuner.writing import write_new
 _MEMORY = re.compile(r"[1-9][0-9]*[mg]")
 _BUDGET = "30m"
 _STDOUT = Path("-")
+_MOST_FAULTS = 5
 _NO_BULKS = (
     "No recipe fits: every event is a request of its own, and nothing makes up for that. Write "
     'bulkmode="on" first (RT409).'
@@ -51,6 +55,14 @@ def advise(options: AdviseArguments) -> None:
     require_configuration(conf, None if profile == LOCAL else profile)
     written = read_profile(conf or profile)
     require_bases_taken([written.profile], runs_here=False)
+    if options.upgrade:
+        # Imported here because advice alone does not need it.
+        from tuner.cli.upgrade import advise_upgrade
+
+        advise_upgrade(options, written, conf or profile)
+        return
+    if options.new_rsyslogd is not None:
+        raise BadUsage("--new-rsyslogd needs --upgrade")
     shares = _shares(written.profile)
     written = replace(written, profile=written.profile.tuning_by(dict(shares)))
     machine = options.cores or cores(), _memory(options.memory)
@@ -68,6 +80,7 @@ def advise(options: AdviseArguments) -> None:
         text = _profile(write, written, advice)
         write_new({write: text}, [write] if recordable_profile(text) != text else [])
     next_command = _search_command(conf or profile)
+    faults = _faults(written.profile)
     fields = {
         "profile": str(written.path),
         "measured": False,
@@ -79,11 +92,13 @@ def advise(options: AdviseArguments) -> None:
         "repairs": [vars(repair) | {"why": repair.why} for repair in advice.repairs],
         "changes": advice.changes,
         "left": advice.left,
+        "faults": [{"at": str(step.at), **fault_json(step.fact)} for step in faults],
         "written": None if write is None else str(write),
         "next": next_command,
     }
     lines = [
         *_text(written, advice, shares, *machine),
+        *_faults_text(written.profile, faults),
         *([] if write is None else [f"written: {write}"]),
     ]
     print_result(options.output, "advice", fields, "\n".join([*lines, f"next: {next_command}"]))
@@ -99,6 +114,29 @@ def _shares(profile: Profile) -> Sequence[tuple[str, float]]:
     except ModuleNotFoundError:
         return ()
     return learnt_shares(profile)
+
+
+def _faults(profile: Profile) -> tuple[UpgradeStep, ...]:
+    """The known faults of its release of rsyslog that the configuration can meet."""
+    release = version_of(profile.release.rsyslog)
+    return faults_met(base_of_profile(profile), Software.RSYSLOG, release)
+
+
+def _faults_text(profile: Profile, faults: Sequence[UpgradeStep]) -> Iterator[str]:
+    if not faults:
+        return
+    newest = f"8.{NEWEST_READ}"
+    release = profile.release.rsyslog
+    yield wrapped(f"Known faults of rsyslog {release} that this configuration can meet:", "")
+    for step in faults[:_MOST_FAULTS]:
+        fact = step.fact
+        yield wrapped(f"{fact.what} ({fact.effect}, {fact.state}; {fact.source})", "    ", "  - ")
+    if len(faults) > _MOST_FAULTS and release != newest:
+        more = f"{len(faults) - _MOST_FAULTS} more"
+        yield wrapped(
+            f"{more}: --upgrade rsyslog={newest} lists what a newer one mends", "    ", "  - "
+        )
+    yield ""
 
 
 def _memory(text: str | None) -> int:

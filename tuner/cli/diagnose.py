@@ -22,7 +22,7 @@ from tuner.diagnose.diagnosis import traffic_of, workload_changes, worst
 from tuner.diagnose.files import in_order, last_written, lines_of
 from tuner.diagnose.finding import EventEffect
 from tuner.diagnose.inputs import KernelCounts
-from tuner.diagnose.settings import Settings, of_base, of_profile
+from tuner.diagnose.settings import Settings, base_of_profile, of_base, of_profile
 from tuner.errors import BadUsage, DifferencesFound, JobFailed
 from tuner.modules.stats_rounds import Numbered, StatsRound, Unreadable, UnreadLine, read_rounds
 from tuner.report.diagnosis import (
@@ -34,7 +34,7 @@ from tuner.report.diagnosis import (
 )
 from tuner.schema.numerals import counted
 from tuner.script.configuration import configuration, require_read
-from tuner.script.objects import base_of
+from tuner.script.objects import Base, base_of
 from tuner.writing import write_whole
 
 if TYPE_CHECKING:
@@ -55,6 +55,11 @@ _LEAST_GRAVE = {
 
 def diagnose(options: DiagnoseArguments) -> None:
     """Carry out `rsyslog-tune diagnose`."""
+    if options.profile is not None and options.conf is not None:
+        raise BadUsage("--profile and --conf cannot be combined: name one of them")
+    if options.refused:
+        _diagnose_refused(options)
+        return
     _require_sources(options)
     profile = None if options.profile is None else _profile(options.profile)
     diagnosis = _diagnosed(options, profile, _settings(profile, options.conf))
@@ -74,6 +79,28 @@ def diagnose(options: DiagnoseArguments) -> None:
         raise DifferencesFound(counted(len(diagnosis.findings), "finding"))
 
 
+def _diagnose_refused(options: DiagnoseArguments) -> None:
+    """Diagnose refused documents; raises BadUsage for options of counters."""
+    # Imported here because counters are read without it.
+    from tuner.cli.refused import diagnose_refused
+    from tuner.diagnose.refused_origin import Origin
+
+    of_counters = {
+        "--host": options.host, "--for": options.duration, "--index": options.index,
+        "--write-workload": options.write_workload, "--page": options.page,
+    }  # fmt: skip
+    wrong = [name for name, value in of_counters.items() if value is not None]
+    if wrong:
+        raise BadUsage(f"{', '.join(wrong)}: not with --refused, which reads no counters")
+    if not options.files:
+        raise BadUsage("--refused: name the errorfile of the action, or what a retry ruleset wrote")
+    base = None if options.conf is None else _base(options.conf)
+    if options.profile is not None:
+        base = base_of_profile(_profile(options.profile))
+    origin = None if base is None else Origin(base)
+    diagnose_refused(options.files, options, origin, _LEAST_GRAVE[options.fail_on])
+
+
 def _profile(path: Path) -> Profile:
     """Load a profile.  The import is here because a log of impstats alone does not need it."""
     from tuner.lint.load import load_profile
@@ -84,8 +111,8 @@ def _profile(path: Path) -> Profile:
 def _require_sources(options: DiagnoseArguments) -> None:
     """Raise BadUsage if options do not fit together, or name no source of counters."""
     host, index, files = options.host, options.index, options.files
-    if options.profile is not None and options.conf is not None:
-        raise BadUsage("--profile and --conf cannot be combined: name one of them")
+    if options.show_documents or options.cases is not None:
+        raise BadUsage("--show-documents and --cases need --refused")
     if host is None and (options.inventory is not None or options.duration is not None):
         raise BadUsage("--inventory and --for need --host")
     if (options.elasticsearch is None) != (index is None):
@@ -113,15 +140,18 @@ def _settings(profile: Profile | None, conf: Path | None) -> Settings:
     """The settings of the named profile or configuration; those of neither are empty."""
     if profile is not None:
         return of_profile(profile)
-    if conf is None:
-        return Settings()
+    return Settings() if conf is None else of_base(_base(conf))
+
+
+def _base(conf: Path) -> Base:
+    """The configuration of a file, with what could not be read said."""
     read_files = configuration(conf)
     require_read(read_files)
     for gap in read_files.refused:
         say(f"not read: {gap}")
     for gap in read_files.unset:
         say(str(gap))
-    return of_base(base_of(read_files))
+    return base_of(read_files)
 
 
 @dataclass

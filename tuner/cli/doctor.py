@@ -21,7 +21,9 @@ from tuner.host.usage import describe_machine
 from tuner.lab.check import missing_modules, require_omelasticsearch
 from tuner.lab.distribution import cached, fetch, home_of
 from tuner.lab.scratch import remove_abandoned
+from tuner.lint.upgrade import Software, Version, known_faults, version_of
 from tuner.modules.registry import packages
+from tuner.schema.numerals import counted
 
 _PACKAGES = ("rsyslog", *dict.fromkeys(packages().values()), "maven")
 # The newest Python that tests ran on.
@@ -110,7 +112,21 @@ def rsyslogd_finding(version: str) -> Requirement:
         note = f", older than 8.{OLDEST}: it may refuse what profiles are rendered to"
     elif number > NEWEST_READ:
         note = f", newer than 8.{NEWEST_READ}: parameters introduced since are not known"
+    else:
+        mended = _mended(version_of(version))
+        if mended:
+            version += (
+                f"; {counted(mended, 'known fault')} of it mended by newer ones up to "
+                f"8.{NEWEST_READ}: rsyslog-tune advise --conf FILE --upgrade rsyslog="
+                f"8.{NEWEST_READ} says which concern yours"
+            )
     return Requirement("rsyslogd", f"{version}{note}", limits=bool(note))
+
+
+def _mended(release: Version) -> int:
+    """How many known faults of a release the newest one does not have."""
+    newest = (8, NEWEST_READ)
+    return sum(not fact.holds(newest) for fact in known_faults(Software.RSYSLOG, release))
 
 
 def python_finding(version: tuple[int, int]) -> Requirement:

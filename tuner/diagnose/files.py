@@ -88,18 +88,24 @@ def last_written(path: Path) -> datetime:
         raise unreadable(path, error) from None
 
 
-def lines_of(path: Path, complain: Callable[[str], None]) -> Iterator[Numbered]:
-    """The lines of a file with their numbers; `complain` takes a sentence about what is damaged.
-    Raises JobFailed where it cannot be read."""
+def lines_of(
+    path: Path, complain: Callable[[str], None], longest: int = _LONGEST
+) -> Iterator[Numbered]:
+    """The lines of a file with their numbers, cut where they are longer than so many bytes;
+    `complain` takes a sentence about what is damaged.  Raises JobFailed where it cannot be read."""
     with ExitStack() as files:
         try:
-            yield from lines_in(_opened(path, files), str(path), complain)
+            yield from lines_in(_opened(path, files), str(path), complain, longest=longest)
         except OSError as error:
             raise of_the_system(error) from None
 
 
 def lines_in(
-    file: BufferedReader[Any], name: str, complain: Callable[[str], None], most_bytes: int = _MOST
+    file: BufferedReader[Any],
+    name: str,
+    complain: Callable[[str], None],
+    most_bytes: int = _MOST,
+    longest: int = _LONGEST,
 ) -> Iterator[Numbered]:
     """The lines of an open file, which may be gzipped, with their numbers, up to so many bytes;
     `complain` takes a sentence about what is not read."""
@@ -107,7 +113,7 @@ def lines_in(
     lines = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if is_gzipped else file
     number = size = 0
     try:
-        while raw := lines.readline(_LONGEST):
+        while raw := lines.readline(longest):
             number, size = number + 1, size + len(raw)
             if size > most_bytes:
                 complain(f"{name}: longer than what is read: the rest after line {number:,} is not")

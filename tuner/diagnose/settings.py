@@ -71,15 +71,13 @@ def of_profile(profile: Profile) -> Settings:
     """The settings of the text that a profile is rendered to, its queues named as in the profile;
     or of the configuration that it stands on."""
     # Counters are read without a profile.
-    from tuner.profile.base import read_text
     from tuner.profile.placement import queues
-    from tuner.render.artefacts import RSYSLOG, rsyslog_conf
     from tuner.render.rulesets import counter_names
 
     release = profile.release.rsyslog_number
+    rendered = of_base(base_of_profile(profile), release)
     if profile.base is not None:
-        return of_base(profile.base.kept.changed, release)
-    rendered = of_base(read_text(RSYSLOG, rsyslog_conf(profile)), release)
+        return rendered
     paths = {
         name: _path(profile, queue)
         for queue in queues(profile)
@@ -90,6 +88,17 @@ def of_profile(profile: Profile) -> Settings:
         for name, queue in rendered.queues.items()
     }
     return replace(rendered, queues=named)
+
+
+def base_of_profile(profile: Profile) -> Base:
+    """The configuration that a profile is rendered to, or stands on."""
+    # Counters are read without a profile.
+    from tuner.profile.base import read_text
+    from tuner.render.artefacts import RSYSLOG, rsyslog_conf
+
+    if profile.base is not None:
+        return profile.base.kept.changed
+    return read_text(RSYSLOG, rsyslog_conf(profile))
 
 
 def _path(profile: Profile, queue: PlacedQueue) -> str:

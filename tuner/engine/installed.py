@@ -148,6 +148,17 @@ def simulate(client: EngineClient, template: JSON, index: str, replaces: str | N
     client.request("POST", f"/_index_template/{call}", template)
 
 
+def mapper_of(client: EngineClient, index: str, field: str) -> str | None:
+    """The type that the index template of a new index named `index` gives a field, as it is
+    written there; None where no template names the field."""
+    where = f"/_index_template/_simulate_index/{quote(index, safe='')}"
+    simulated: object = object_at(client.request("POST", where), "template", "mappings")
+    for name in field.split("."):
+        simulated = object_at(simulated, "properties", name)
+    kind = at(simulated, "type")
+    return kind if isinstance(kind, str) else None
+
+
 # The engine puts this before the reason.
 _PREFIX = re.compile(r"^composable template \[[^\]]*\] template after composition is invalid: ")
 # The name that the engine gives a simulated template.

@@ -55,6 +55,54 @@ class Template:
     options: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True)
+class TemplateMember:
+    """A member of the JSON object that a template writes: its name, what its value is made of, and
+    whether the value stands in quotes."""
+
+    name: str
+    pieces: tuple[TemplatePiece, ...]
+    is_text: bool
+
+    @property
+    def properties(self) -> tuple[TemplateProperty, ...]:
+        """The properties in the value."""
+        return tuple(piece for piece in self.pieces if isinstance(piece, TemplateProperty))
+
+
+# A member's name stands just before its value.
+_NAMED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*("?)$')
+_END_OF_VALUE = {True: re.compile('"'), False: re.compile(r"[,}\s]")}
+
+
+def members_of(template: Template) -> Iterator[TemplateMember]:
+    """The members whose values have a property in them, or a text with a name of its own."""
+    open_: TemplateMember | None = None
+    for piece in template.pieces:
+        if isinstance(piece, NamedText):
+            yield TemplateMember(piece.name, (piece,), is_text=True)
+        elif isinstance(piece, TemplateProperty):
+            name = piece.options.get("outname")
+            if open_ is not None:
+                open_ = replace(open_, pieces=(*open_.pieces, piece))
+            elif name is not None:
+                kind = piece.options.get("datatype", "string").lower()
+                yield TemplateMember(name, (piece,), is_text=kind == "string")
+        else:
+            rest = piece
+            if open_ is not None:
+                end = _END_OF_VALUE[open_.is_text].search(piece)
+                if end is None:
+                    open_ = replace(open_, pieces=(*open_.pieces, piece))
+                    continue
+                before = (piece[: end.start()],) if end.start() else ()
+                yield replace(open_, pieces=(*open_.pieces, *before))
+                open_, rest = None, piece[end.start() + open_.is_text :]
+            named = _NAMED.search(rest)
+            if named is not None:
+                open_ = TemplateMember(named[1], (), is_text=bool(named[2]))
+
+
 def template_of(template: ScriptObject) -> Template | None:
     """Parse a template(); None if it is of another type, such as plugin, or if a % is missing."""
     kind = (template.text("type") or "string").lower()

@@ -29,8 +29,8 @@ class FailOn(Enum):
 
 
 class DiagnoseArguments(Reporting):
-    """Diagnose a production rsyslogd from the counters that impstats writes: what is lost or late,
-    why, and what to change.
+    """Diagnose a production rsyslogd from the counters that impstats writes, or from the documents
+    that its engine refused: what is lost or late, why, and what to change.
 
     Reads every format, with or without syslog headers, from files in any order or from an index.
     Changes nothing and needs no rsyslogd.  Exit code 0: nothing found; 2: findings; 1: no counters
@@ -57,6 +57,15 @@ class DiagnoseArguments(Reporting):
     says how to log in. Only reads."""
     index: str | None = optional(metavar="NAME")
     """With --elasticsearch: the index, data stream or pattern with them."""
+    refused: bool = flag("--refused")
+    """FILE is what rsyslog or the engine kept of refused documents: the errorfile of
+    omelasticsearch or omhttp, what a retry ruleset wrote, or the engine's log. --elasticsearch then
+    asks what mapped their fields."""
+    show_documents: bool = flag("--show-documents")
+    """With --refused: show three documents of each kind, with all that is in them."""
+    cases: Path | None = optional(metavar="FILE")
+    """With --refused: write cases for rsyslog-tune test to this file, which fail until the template
+    is mended."""
     fail_on: FailOn = typer.Option(FailOn.ANY)
     """Exit with 2 for events that are lost, for those that are late too, or for any finding."""
     write_workload: Path | None = optional(metavar="PROFILE")

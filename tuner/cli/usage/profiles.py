@@ -83,6 +83,13 @@ class AdviseArguments(Reporting):
     write: Path | None = optional(metavar="FILE")
     """Write the profile with the advice to FILE, a new one, or - for stdout; of a configuration of
     rsyslog, a profile on top of it."""
+    upgrade: list[str] | None = optional(metavar="SOFTWARE=RELEASE")
+    """Say instead what changes with this release, such as rsyslog=8.2610 or elasticsearch=9.5: what
+    breaks, what behaves otherwise, which known faults are met or left behind; OLD..NEW says from
+    which. Can be repeated. Exits with 2 when something breaks."""
+    new_rsyslogd: Path | None = optional(metavar="PATH")
+    """With --upgrade: send the same messages through --rsyslogd and through this one, and compare
+    documents, files and forwards."""
     rsyslogd: Path | None = RSYSLOGD
 
 

@@ -3,7 +3,8 @@ and what is sent to the engine: requests, names of indices, documents, their ids
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tuner.engines.refusals import name_refusal
@@ -12,6 +13,7 @@ from tuner.modules.omelasticsearch import DEFAULT_INDEX, refuses_type, sends_typ
 from tuner.rule import Complaint, advice, all_lost, loss
 from tuner.script.script import (
     OFF,
+    ON,
     ScriptObject,
     ScriptPosition,
     module_name,
@@ -19,9 +21,11 @@ from tuner.script.script import (
     objects_in,
 )
 from tuner.script.template import (
+    TemplateMember,
     TemplatePiece,
     TemplateProperty,
     is_for_lines,
+    members_of,
     never_json,
     template_of,
 )
@@ -193,6 +197,91 @@ def no_json(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
             f"what its template writes is never a JSON object ({reason}), so the engine refuses "
             "every document, and rsyslog counts them as delivered: all events are lost"
         )
+
+
+_TIME = "@timestamp"
+_WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?")
+# What its digits are read as: date fields take milliseconds since 1970.
+_AS_MILLISECONDS = {14: "the year 2612", 10: "January 1970"}
+
+
+@advice("RT427").for_each(engine_actions, "template")
+def time_of_documents(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
+    """Times that the engine takes and reads as others."""
+    for member in _members(action, base):
+        text = _plainest(member.pieces)
+        if member.name != _TIME or text is None or _is_in_utc(member.pieces):
+            continue
+        reads = None
+        if _WITHOUT_ZONE.fullmatch(text):
+            reads = (
+                "without a zone, which the engine reads as UTC: it is off by the zone of the host"
+            )
+        elif text.isdecimal() and len(text) in _AS_MILLISECONDS:
+            reads = f"as {text}, milliseconds for the engine: {_AS_MILLISECONDS[len(text)]}"
+        if reads is not None:
+            yield (
+                f'{_TIME} is written {reads}; write dateFormat="rfc3339", or name the format in '
+                "the mapping"
+            )
+
+
+@advice("RT428").for_each(engine_actions, "searchIndex")
+def day_of_index(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
+    """Names of indices with a day that begins at local midnight."""
+    pieces = _index_pieces(action, base)
+    days = [piece for piece in pieces if isinstance(piece, TemplateProperty) and _is_day(piece)]
+    if days and not _is_in_utc(pieces):
+        yield (
+            f"the day in the index name is that of local time ({days[0].name}), and the days of "
+            "@timestamp and of policies are UTC's: unless the host is on UTC, hours of each day "
+            'are in the index of another; use date.inUTC="on", or $year-utc, $month-utc and '
+            "$day-utc"
+        )
+
+
+@advice("RT429").for_each(engine_actions, "template")
+def numbers_as_text(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
+    """Numbers in quotes."""
+    numbers = [
+        member.name
+        for member in _members(action, base)
+        if member.is_text and len(member.pieces) == 1
+        and any(piece.lowered in _NUMBERS for piece in member.properties)
+    ]  # fmt: skip
+    if numbers:
+        yield (
+            f"{', '.join(numbers)}: a number in quotes, which dynamic mapping makes text with a "
+            "keyword: ranges and means need a number; write it without quotes, or "
+            'dataType="number" in a list template'
+        )
+
+
+_NUMBERS = frozenset({"syslogseverity", "syslogfacility", "syslogpriority", "pri"})
+_LOCAL_DAYS = frozenset({"$day", "$now"})
+
+
+def _is_day(piece: TemplateProperty) -> bool:
+    """Whether it is the day of the month by the local clock."""
+    if piece.lowered in _LOCAL_DAYS:
+        return True
+    text = _plainest_text(piece) if piece.lowered in _CLOCKS else ""
+    return text == _DATES["day"] or re.search(r"\d{4}-?\d\d-?\d\d", text) is not None
+
+
+def _is_in_utc(pieces: Iterable[TemplatePiece]) -> bool:
+    options = (piece.options for piece in pieces if isinstance(piece, TemplateProperty))
+    return any(
+        option.get("date.inutc", "").lower() in ON or "utc" in option.get("dateformat", "").lower()
+        for option in options
+    )
+
+
+def _members(action: ScriptObject, base: CheckedBase) -> Iterator[TemplateMember]:
+    """The members of the documents that an action sends."""
+    named = base.template(action.text("template"))
+    template = None if named is None else template_of(named)
+    return iter(()) if template is None else members_of(template)
 
 
 # What many events have alike; several that come at once have the time alike, too.

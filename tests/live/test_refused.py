@@ -1,0 +1,208 @@
+"""Documents that real engines refuse from a real rsyslogd: named rightly, and mended by what is
+said to mend them."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from tests.live.engines import EACH_RELEASE, release_text, require_taken, running
+from tests.live.refusals import MADE, MadeRefusal, Request
+from tests.shipped import release_at_hand
+from tuner.cli.refused import LONGEST
+from tuner.diagnose.files import lines_of
+from tuner.diagnose.refusal import read_refusals
+from tuner.diagnose.refused import RefusedGroup, grouped
+from tuner.engine.client import EngineClient, EngineRefused, number_at
+from tuner.engines.release import Engine, Release
+from tuner.host.process import give_to_daemons, wait_until
+from tuner.lab.entrances import TcpPort, free_port
+from tuner.lab.rsyslogd import Rsyslogd
+from tuner.lab.scratch import scratch
+from tuner.report.refused import mapping_of
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.each_rsyslogd("refused documents"),
+    pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
+    pytest.mark.usefixtures("nothing_left_behind"),
+]
+DEADLINE_S = 20.0
+# The forms of errorfile, one after the other.
+FORMS = ("", 'erroronly="on"', 'interleaved="on"', 'erroronly="on" interleaved="on"')
+HEAD = """\
+global(maxMessageSize="64k" parser.escapeControlCharactersOnReceive="off")
+module(load="imtcp")
+module(load="omelasticsearch")
+module(load="mmjsonparse")
+module(load="mmutf8fix")
+template(name="same" type="string" string="1")
+template(name="whole" type="string" string="%msg:2:$%")
+"""
+PIPE = """\
+template(name="t{number}" type="string" string="{template}")
+input(type="imtcp" port="{port}" address="127.0.0.1" ruleset="r{number}")
+ruleset(name="r{number}" queue.type="LinkedList") {{
+{before}action(type="omelasticsearch" name="a{number}" server="127.0.0.1" serverport="{engine_port}"
+       template="t{number}" searchIndex="{index}" searchType="" bulkmode="on" {form}
+       errorFile="{errorfile}" {action})
+}}
+"""
+
+
+@dataclass
+class Tried:
+    """A refusal that is tried: its index, its port, and where its error file is."""
+
+    made: MadeRefusal
+    number: int
+    index: str
+    errorfile: Path
+    port: int
+
+    def asked(self, requests: Sequence[Request], client: EngineClient) -> None:
+        for method, path, body in requests:
+            text = json.dumps(body).replace("{index}", self.index)
+            with_body = None if body is None else json.loads(text)
+            client.request(method, path.replace("{index}", self.index), with_body)
+
+    def script(self, client: EngineClient) -> str:
+        made = self.made
+        searched = made.index.replace("{index}", self.index)
+        # One parameter of a name: a searchType of the scenario's own comes instead.
+        own_type = 'searchType=""' if "searchType" not in made.action else ""
+        return PIPE.format(
+            number=self.number, template=made.template.replace('"', '\\"'), port=self.port,
+            before=made.before, engine_port=client.url.rpartition(":")[2], index=searched,
+            form=FORMS[self.number % len(FORMS)], errorfile=self.errorfile, action=made.action,
+        ).replace('searchType=""', own_type, 1)  # fmt: skip
+
+    def send(self) -> None:
+        made = self.made
+        line = b"<13>Nov 30 12:00:00 web1 %b: %b" % (made.program, made.message)
+        with socket.create_connection(("127.0.0.1", self.port), DEADLINE_S) as connection:
+            connection.sendall(b"".join(b"%d %b" % (len(line), line) for _ in range(made.repeats)))
+
+    def groups(self) -> tuple[RefusedGroup, ...]:
+        if not self.errorfile.is_file():
+            return ()
+        return grouped(read_refusals(lines_of(self.errorfile, print, LONGEST))).groups
+
+    def stored(self, client: EngineClient) -> int:
+        name = self.made.index.replace("{index}", self.index)
+        try:
+            client.request("POST", f"/{name}/_refresh")
+            return number_at(client.get(f"/{name}/_count"), "count")
+        except EngineRefused:
+            return 0
+
+
+def tries(release: Release, folder: Path) -> list[Tried]:
+    """Those that this engine and the rsyslogd at hand can be given."""
+    version = release.engine_version[0]
+    found = [
+        made for made in MADE
+        if release.engine.value in made.engines
+        and (release.engine is Engine.OPENSEARCH or version >= made.engine_since)
+        and release_at_hand() < made.waits_since
+    ]  # fmt: skip
+    tag = secrets.token_hex(4)
+    return [
+        Tried(made, number, f"refused-{number}-{tag}", folder / f"{number}.json", free_port())
+        for number, made in enumerate(found)
+    ]
+
+
+def passed(tried: Sequence[Tried], client: EngineClient, folder: Path) -> None:
+    """Send each its messages by an rsyslogd of its own, until all are answered."""
+    script = HEAD + "".join(each.script(client) for each in tried)
+    with scratch(folder) as below:
+        give_to_daemons(below)
+        daemon = Rsyslogd(script, below, [TcpPort(each.port) for each in tried])
+        try:
+            for each in tried:
+                each.send()
+            wait_until(lambda: all(map(is_answered, tried)), DEADLINE_S / 4)
+        finally:
+            daemon.finish(DEADLINE_S)
+
+
+def is_answered(each: Tried) -> bool:
+    return each.errorfile.is_file() and each.errorfile.stat().st_size > 0
+
+
+@pytest.fixture(scope="module", params=EACH_RELEASE, ids=release_text)
+def engine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Release, EngineClient]]:
+    """Each engine, with a small limit of a request's size."""
+    release: Release = request.param
+    require_taken(release)
+    settings = {"http.max_content_length": "200kb"}
+    with running(release, tmp_path_factory.mktemp("engine"), settings) as client:
+        yield release, client
+
+
+def mended(each: Tried, group: RefusedGroup, folder: Path) -> Tried:
+    """The same on an index of its own, with what mends it."""
+    made = each.made
+
+    def other(new: str | None, old: str) -> str:
+        return old if new is None else new
+
+    requests = made.requests if made.mended_requests is None else made.mended_requests
+    if made.by_mapping:
+        mapping = mapping_of(group.named.field, group.named.kind.mapping.format())
+        known: dict[str, object] = {"message": {"type": "text"}}
+        properties: Mapping[str, object] = json.loads(mapping)["properties"]
+        requests = [("PUT", "/{index}", {"mappings": {"properties": {**known, **properties}}})]
+    changed = replace(
+        made,
+        template=other(made.mended_template, made.template),
+        action=other(made.mended_action, made.action),
+        before=other(made.mended_before, made.before),
+        index=made.mended_index,
+        requests=requests,
+    )
+    return Tried(changed, each.number, f"{each.index}-mended", folder / "none.json", free_port())
+
+
+def test_each_refusal_is_named_and_what_is_said_mends_it(
+    engine: tuple[Release, EngineClient], tmp_path: Path
+) -> None:
+    release, client = engine
+    folder = tmp_path / "errors"
+    folder.mkdir()
+    give_to_daemons(folder)
+    tried = tries(release, folder)
+    for each in tried:
+        each.asked(each.made.requests, client)
+    passed(tried, client, tmp_path)
+    wrong = []
+    for each in tried:
+        named = [(group.named.kind.name, group.named.field) for group in each.groups()]
+        if named != [(each.made.kind, each.made.field)]:
+            text = each.errorfile.read_text()[:1500] if each.errorfile.is_file() else "no file"
+            wrong.append(f"{each.made.kind} {each.made.field}: {named}: {text}")
+    assert not wrong, "\n\n".join(wrong)
+    again = [
+        mended(each, each.groups()[0], folder)
+        for each in tried
+        if each.made.kind != "stored_already"
+    ]
+    for each in again:
+        each.asked(each.made.requests, client)
+    passed(again, client, tmp_path)
+    left = [
+        f"{each.made.kind} {each.made.field}: {each.stored(client)} of {each.made.repeats}"
+        for each in again
+        if each.stored(client) != each.made.repeats
+    ]
+    assert not left, left

@@ -1,0 +1,228 @@
+"""`rsyslog-tune advise --upgrade`: what a newer rsyslog or engine changes for a configuration."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tuner.cases.difference import RunDifference, differences
+from tuner.cases.run import Sent, run
+from tuner.cli.cases import Subject, subject_of
+from tuner.cli.console import labelled, print_result, say, working, wrapped
+from tuner.cli.usage.profiles import AdviseArguments
+from tuner.diagnose.settings import base_of_profile
+from tuner.engines.release import NEWEST_READ, Release
+from tuner.errors import BadProfile, BadUsage, DifferencesFound, Problem
+from tuner.flood.messages import Messages
+from tuner.flood.workload import flood_spec
+from tuner.host.programs import choose_rsyslogd, rsyslog_version, rsyslogd
+from tuner.lab.bind import require_bindable
+from tuner.lint.load import LoadedProfile
+from tuner.lint.upgrade import (
+    Software,
+    UpgradePart,
+    UpgradeStep,
+    Version,
+    fault_json,
+    upgrade_steps,
+    version_of,
+)
+from tuner.profile.edit import edit
+from tuner.schema.numerals import counted
+
+_UPGRADE = re.compile(r"(?:(\d+(?:\.\d+){1,2})\.\.)?(\d+(?:\.\d+){1,2})")
+_EXAMPLE = "--upgrade rsyslog=8.2610 or --upgrade elasticsearch=8.19..9.5"
+_MESSAGES = 60
+_TITLES: Mapping[UpgradePart, str] = {
+    UpgradePart.BREAKS: "Breaks",
+    UpgradePart.DIFFERS: "Behaves otherwise",
+    UpgradePart.MEETS: "Known faults that it meets",
+    UpgradePart.WARNS: "Is warned of",
+    UpgradePart.LEAVES: "Known faults that it leaves behind",
+    UpgradePart.BETTER: "Gets better",
+}
+
+
+@dataclass(frozen=True)
+class _Upgrade:
+    """One software from a release to a newer one, as the user wrote both."""
+
+    software: Software
+    before: str
+    after: str
+
+    @property
+    def versions(self) -> tuple[Version, Version]:
+        return version_of(self.before), version_of(self.after)
+
+    def __str__(self) -> str:
+        return f"{self.software.value} {self.before} to {self.after}"
+
+
+def advise_upgrade(options: AdviseArguments, written: LoadedProfile, path: Path) -> None:
+    """Carry out `rsyslog-tune advise --upgrade`; raises DifferencesFound where something breaks."""
+    upgrades = [_upgrade(text, written.profile.release) for text in options.upgrade or ()]
+    base = base_of_profile(written.profile)
+    steps = [
+        step
+        for upgrade in upgrades
+        for step in upgrade_steps(base, upgrade.software, *upgrade.versions)
+    ]
+    steps.sort(key=lambda step: step.order)
+    refused, warned = _lint_changes(written, upgrades)
+    ran = None
+    if options.new_rsyslogd is not None:
+        ran = _compared(written, path, options.new_rsyslogd)
+    fields = {
+        "profile": str(written.path),
+        "upgrades": [str(upgrade) for upgrade in upgrades],
+        "steps": [_step_json(step) for step in steps],
+        "refused": refused,
+        "warnings": warned,
+        "compared": ran,
+    }
+    name = str(written.path)
+    lines = [*_text(name, upgrades, steps, refused, warned), *_run_text(ran)]
+    print_result(options.output, "upgrade", fields, "\n".join(lines))
+    broken = sum(step.part is UpgradePart.BREAKS for step in steps) + len(refused)
+    if broken or ran:
+        what = counted(broken, "thing") + (" breaks" if broken == 1 else " break")
+        raise DifferencesFound(what if broken else counted(len(ran or ()), "difference"))
+
+
+def _upgrade(text: str, release: Release) -> _Upgrade:
+    name, _, versions = text.partition("=")
+    found = _UPGRADE.fullmatch(versions)
+    if found is None or name not in {software.value for software in Software}:
+        raise BadUsage(f"--upgrade {text}: write {_EXAMPLE}")
+    software = Software(name)
+    is_rsyslog = software is Software.RSYSLOG
+    if not is_rsyslog and found[1] is None and release.engine.value != name:
+        raise BadUsage(f"--upgrade {text}: from which? The profile is for {release.engine.value}: "
+                       f"write {name}=OLD..{found[2]}")  # fmt: skip
+    before = found[1] or (release.rsyslog if is_rsyslog else release.engine_text)
+    upgrade = _Upgrade(software, before, found[2])
+    old, new = upgrade.versions
+    if new <= old:
+        raise BadUsage(f"--upgrade {text}: {found[2]} is not newer than {before}, which is what "
+                       "the profile or the installed rsyslogd says")  # fmt: skip
+    if is_rsyslog and new > (8, NEWEST_READ):
+        say(f"nothing is known of releases after 8.{NEWEST_READ}")
+    return upgrade
+
+
+def _lint_changes(
+    written: LoadedProfile, upgrades: Sequence[_Upgrade]
+) -> tuple[list[Problem], list[Problem]]:
+    """What lint refuses, and what it warns of, with the new releases alone."""
+    release = written.profile.release
+    names = {"rsyslog": release.rsyslog, release.engine.value: release.engine_text}
+    for upgrade in upgrades:
+        major_minor = ".".join(upgrade.after.split(".")[:2])
+        if upgrade.software is not Software.RSYSLOG:
+            names = {"rsyslog": names["rsyslog"]}
+        names[upgrade.software.value] = major_minor
+    known = {(problem.code, problem.line) for problem in written.warnings}
+    try:
+        after = written.with_text(edit(written.text, {"release": names}))
+    except BadProfile as bad:
+        return list(bad.problems), []
+    return [], [item for item in after.warnings if (item.code, item.line) not in known]
+
+
+def _compared(written: LoadedProfile, path: Path, new: Path) -> tuple[RunDifference, ...]:
+    """What the rsyslogd at `new` makes otherwise of the same messages; nothing is left running."""
+    old = Path(rsyslogd())
+    subject = subject_of(path, None)
+    sent = _messages(written, subject)
+    with working(f"sending {counted(len(sent), 'message')} through {rsyslog_version()}"):
+        first, repeated = (run(subject.base, sent) for _ in range(2))
+    try:
+        choose_rsyslogd(new)
+        with working(f"sending them through {rsyslog_version()}"):
+            other = run(subject.base, sent)
+    finally:
+        choose_rsyslogd(old)
+    return differences(first, repeated, other)
+
+
+def _messages(written: LoadedProfile, subject: Subject) -> list[Sent]:
+    """Messages that take the ways of the configuration, by its first input."""
+    bound = require_bindable(written.profile, rsyslog_version())
+    messages = Messages(flood_spec(bound.profile, "upgrade"))
+    source = next(iter(subject.surface.inputs), None)
+    if source is None:
+        raise BadUsage(
+            "--new-rsyslogd: the configuration has no input that messages can be sent to"
+        )
+    now = time.time()
+    return [Sent(source, messages.message(number, now)) for number in range(_MESSAGES)]
+
+
+def _text(
+    name: str,
+    upgrades: Sequence[_Upgrade],
+    steps: Sequence[UpgradeStep],
+    refused: Sequence[Problem],
+    warned: Sequence[Problem],
+) -> Iterator[str]:
+    yield wrapped(f"{', '.join(map(str, upgrades))}: what changes for {name}", "")
+    first = [step for step in steps if step.fact.is_first]
+    if first or refused:
+        yield from ("", "To be done before the upgrade")
+    for problem in refused:
+        yield wrapped(f"{problem}", "    ", "  - ")
+    yield from _listed(first)
+    for part, title in _TITLES.items():
+        of_part = [step for step in steps if step.part is part and not step.fact.is_first]
+        if of_part:
+            yield from ("", title)
+            yield from _listed(of_part)
+    if warned:
+        yield from ("", "Warned of by rsyslog-tune for the new releases")
+        yield from (wrapped(str(problem), "    ", "  - ") for problem in warned)
+    if not steps and not refused and not warned:
+        yield from ("", "Nothing that is known concerns this configuration.")
+
+
+def _listed(steps: Sequence[UpgradeStep]) -> Iterator[str]:
+    for step in steps:
+        fact = step.fact
+        where = f"{step.at}: " if step.at.file else ""
+        yield wrapped(f"{where}{fact.what}", "    ", "  - ")
+        rows = [("is", (_kind(step),))]
+        if fact.way_out and step.part is not UpgradePart.LEAVES:
+            rows.append(("way out", (fact.way_out,)))
+        if fact.has_no_way_back:
+            rows.append(("back", ("the older release cannot read what the newer one wrote",)))
+        rows.append(("source", (fact.source,)))
+        yield from (f"  {line}" for line in labelled(rows))
+
+
+def _kind(step: UpgradeStep) -> str:
+    fact = step.fact
+    if not fact.is_fault:
+        return step.part.value
+    return f"{fact.effect}, {fact.state}"
+
+
+def _run_text(ran: tuple[RunDifference, ...] | None) -> Iterator[str]:
+    if ran is not None:
+        yield from ("", f"The same {_MESSAGES} messages through both rsyslogds")
+        yield from (wrapped(str(one), "    ", "  - ") for one in ran)
+        if not ran:
+            yield "  - the same documents, lines and forwards"
+
+
+def _step_json(step: UpgradeStep) -> dict[str, object]:
+    fact = step.fact
+    return {
+        "part": step.part.value,
+        "at": str(step.at) if step.at.file else None,
+        "first": fact.is_first,
+        "no_way_back": fact.has_no_way_back,
+        **fault_json(fact),
+    }

@@ -1,0 +1,239 @@
+"""What another release changes for a configuration, from two tables of facts: what it does
+differently (changes.toml), and known faults that are met or left behind (faults.toml); pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Any
+
+from tuner.reading import table
+from tuner.script.objects import GLOBAL, Base
+from tuner.script.script import OFF, ON, ScriptObject, ScriptPosition, module_name, objects_in
+
+Version = tuple[int, ...]
+# Of faults, gravest first.
+_EFFECTS = ("loss", "crash", "hang", "security", "wrong", "duplicates", "cpu", "leak")
+_OTHER_KINDS = ("module", "template", "parser", "lookup_table")
+
+
+class Software(Enum):
+    """What is upgraded."""
+
+    RSYSLOG = "rsyslog"
+    ELASTICSEARCH = "elasticsearch"
+    OPENSEARCH = "opensearch"
+
+
+class UpgradePart(Enum):
+    """What a step is, in the order in which a reader needs it."""
+
+    BREAKS = "breaks"
+    DIFFERS = "differs"
+    MEETS = "known fault met"
+    WARNS = "warns"
+    LEAVES = "known fault left behind"
+    BETTER = "better"
+
+    @property
+    def rank(self) -> int:
+        """Its place among all, the gravest is 0."""
+        return list(UpgradePart).index(self)
+
+
+@dataclass(frozen=True)
+class Need:
+    """What one object of a configuration must be for a fact to concern it: its kind, its module, a
+    parameter with one of some values, or without it where it is `absent`."""
+
+    kind: str
+    type: str
+    parameter: str
+    values: frozenset[str]
+    absent: bool
+
+    def fits(self, item: ScriptObject) -> bool:
+        """Whether an object is so."""
+        kind = module_name(item) if item.kind == "module" else item.type
+        if (self.kind and item.kind != self.kind) or (self.type and kind != self.type):
+            return False
+        if not self.parameter:
+            return True
+        parameter = item.get(self.parameter)
+        if self.absent or parameter is None:
+            return self.absent and parameter is None
+        return not self.values or any(_word(text) in self.values for text in parameter.texts)
+
+
+@dataclass(frozen=True)
+class ReleaseFact:
+    """A fact about releases: from `since` on (None: always) and until `fixed` (None: still), what
+    happens, what to do about it, and where that is known from.  It concerns a configuration that
+    has an object for each of its needs.  `is_first`: it is to be done before the upgrade."""
+
+    of: Software
+    source: str
+    since: Version | None
+    fixed: Version | None
+    is_fault: bool
+    effect: str
+    needs: tuple[Need, ...]
+    what: str
+    way_out: str
+    is_first: bool = False
+    has_no_way_back: bool = False
+
+    @property
+    def state(self) -> str:
+        """Whether a fault is mended, and by which release."""
+        return "open" if self.fixed is None else f"fixed by {_text(self.fixed)}"
+
+    def holds(self, version: Version) -> bool:
+        """Whether it is so in a release."""
+        return (self.since is None or version >= self.since) and (
+            self.fixed is None or version < self.fixed
+        )
+
+    def concerns(self, base: Base) -> ScriptPosition | None:
+        """The first object that it is about; None where the configuration has none of them."""
+        first: ScriptPosition | None = None
+        for need in self.needs:
+            found = next((item.origin for item in objects(base) if need.fits(item)), None)
+            if found is None:
+                return None
+            first = first or found
+        return first or ScriptPosition("", 1, 1)
+
+
+@dataclass(frozen=True)
+class UpgradeStep:
+    """What an upgrade means for a configuration in one respect, and the object that it is about."""
+
+    part: UpgradePart
+    fact: ReleaseFact
+    at: ScriptPosition
+
+    @property
+    def order(self) -> tuple[bool, int]:
+        """What must be done first comes first."""
+        return not self.fact.is_first, self.part.rank
+
+
+def objects(base: Base) -> Iterator[ScriptObject]:
+    """The objects that facts can be about."""
+    yield from base.objects.values()
+    yield from (item for kind in (*_OTHER_KINDS, GLOBAL) for item in objects_in(base.block, kind))
+
+
+def upgrade_steps(
+    base: Base, software: Software, before: Version, after: Version
+) -> tuple[UpgradeStep, ...]:
+    """What an upgrade changes for a configuration, in the order of what must be done first."""
+    found = []
+    for fact in facts():
+        part = _part(fact, before, after) if fact.of is software else None
+        at = None if part is None else fact.concerns(base)
+        if part is not None and at is not None:
+            found.append(UpgradeStep(part, fact, at))
+    return tuple(sorted(found, key=lambda step: step.order))
+
+
+def faults_met(base: Base, software: Software, release: Version) -> tuple[UpgradeStep, ...]:
+    """The known faults of a release that this configuration can meet."""
+    met = [
+        UpgradeStep(UpgradePart.MEETS, fact, at)
+        for fact in known_faults(software, release)
+        if (at := fact.concerns(base)) is not None
+    ]
+    return tuple(sorted(met, key=lambda step: _EFFECTS.index(step.fact.effect)))
+
+
+def known_faults(software: Software, release: Version) -> Iterator[ReleaseFact]:
+    """The known faults of a release, whatever the configuration."""
+    return (
+        fact for fact in facts()
+        if fact.is_fault and fact.of is software and fact.holds(release)
+    )  # fmt: skip
+
+
+def _part(fact: ReleaseFact, before: Version, after: Version) -> UpgradePart | None:
+    if fact.is_fault:
+        was, will = fact.holds(before), fact.holds(after)
+        if was == will:
+            return None
+        return UpgradePart.MEETS if will else UpgradePart.LEAVES
+    if fact.since is None or not before < fact.since <= after:
+        return None
+    return UpgradePart(fact.effect)
+
+
+@cache
+def facts() -> tuple[ReleaseFact, ...]:
+    """All facts of both tables."""
+    changes = table("lint/changes.toml")["change"]
+    faults = table("lint/faults.toml")["fault"]
+    return (*(_fact(row, is_fault=False) for row in changes), *(_fact(row) for row in faults))
+
+
+def _fact(row: Mapping[str, Any], *, is_fault: bool = True) -> ReleaseFact:
+    return ReleaseFact(
+        of=Software(row["of"]),
+        source=row["source"],
+        since=_optional_version(row.get("since")),
+        fixed=_optional_version(row.get("fixed")),
+        is_fault=is_fault,
+        effect=row["effect"],
+        needs=tuple(map(_need, row["needs"])),
+        what=row["what"],
+        way_out=row.get("way_out", row.get("do", "")),
+        is_first=row.get("when") == "before",
+        has_no_way_back=row.get("no_way_back", False),
+    )
+
+
+def _need(row: Mapping[str, Any]) -> Need:
+    value = row.get("value", ())
+    values = [value] if isinstance(value, str) else value
+    return Need(
+        row.get("kind", ""), row.get("type", "").lower(), row.get("parameter", ""),
+        frozenset(map(_word, values)), row.get("absent", False),
+    )  # fmt: skip
+
+
+def _word(text: str) -> str:
+    """A value as it is compared: words for true and false are one each."""
+    lowered = text.lower()
+    return "on" if lowered in ON - {"1"} else "off" if lowered in OFF - {"0"} else lowered
+
+
+def fault_json(fact: ReleaseFact) -> dict[str, object]:
+    """A fact for programs."""
+    return {
+        "of": fact.of.value,
+        "what": fact.what,
+        "way_out": fact.way_out,
+        "effect": fact.effect,
+        "source": fact.source,
+        "since": None if fact.since is None else _text(fact.since),
+        "fixed": None if fact.fixed is None else _text(fact.fixed),
+    }
+
+
+def _text(version: Version) -> str:
+    return ".".join(map(str, version))
+
+
+def version_of(text: str) -> Version:
+    """A release as numbers: `8.2610` gives (8, 2610), `9.5.4` gives (9, 5, 4).  Raises
+    ValueError."""
+    return tuple(int(part) for part in text.split("."))
+
+
+def _optional_version(text: str | None) -> Version | None:
+    if text is None:
+        return None
+    version = version_of(text)
+    # The third number of rsyslog's releases is 0 but for repairs of the same month.
+    return version[:-1] if len(version) > 2 and version[-1] == 0 else version
