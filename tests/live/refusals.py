@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 Request = tuple[str, str, Mapping[str, object] | None]
 """A request to the engine: the method, the path with {index} in it, and the body."""
+# rsyslogd refuses a create without an id.
+CREATE = 'writeoperation="create" bulkid="unique" dynBulkId="on"'
 PLAIN = '{"message":"%msg:::json%","@timestamp":"%timereported:::date-rfc3339%"}'
 
 
@@ -22,7 +24,9 @@ class MadeRefusal:
     parameters of the action, statements before it, and what the engine is told first.  Mended, the
     template, the action, the statements or the requests are others (None: as before); with
     `by_mapping` the mapping is the one that diagnose says.  Releases of rsyslog from `waits_since`
-    on keep the event instead."""
+    on keep the event instead.  The archive of Elasticsearch 7 that runs here has no data streams.
+    `or_kind` and `or_field` are what other releases of the engine call it.  Of a refusal that
+    `is_whole` rsyslogd writes nothing with erroronly or interleaved."""
 
     kind: str
     field: str = ""
@@ -43,6 +47,9 @@ class MadeRefusal:
     waits_since: int = 9999
     engines: tuple[str, ...] = ("elasticsearch", "opensearch")
     engine_since: int = 0
+    or_kind: str = ""
+    or_field: str = ""
+    is_whole: bool = False
 
 
 def _index(body: Mapping[str, object]) -> Request:
@@ -107,6 +114,7 @@ MADE: tuple[MadeRefusal, ...] = (
         "dotted_conflict", "value.text", '{"value.text":"%msg:::json%"}',
         requests=[_index(mapped(value={"type": "keyword"}))],
         mended_template='{"value_text":"%msg:::json%"}',
+        or_kind="object_for_value", or_field="value",
     ),
     MadeRefusal(
         "strict", "value", _PROGRAM,
@@ -132,7 +140,7 @@ MADE: tuple[MadeRefusal, ...] = (
     ),
     MadeRefusal(
         "field_name", template=_ALL, before=_JSON, message=b'{"a..b":1}',
-        mended_template=PLAIN,
+        mended_template=PLAIN, or_kind="field_name", or_field="a..b",
     ),
     MadeRefusal(
         "duplicate_key", "message", '{"message":"%msg:::json%","message":"%programname%"}',
@@ -158,7 +166,7 @@ MADE: tuple[MadeRefusal, ...] = (
         mended_before='action(type="mmutf8fix")\n',
     ),
     MadeRefusal(
-        "bad_action_line", template='{"message":\\n"%msg:::json%"}',
+        "bad_action_line", template='{"message":\\n"%msg:::json%"}', is_whole=True,
         mended_template='{"message":"%msg:::json%"}',
     ),
     MadeRefusal("bad_index_name", index="UPPER-{index}", mended_index="lower-{index}"),
@@ -167,10 +175,10 @@ MADE: tuple[MadeRefusal, ...] = (
         requests=[("PUT", "/_cluster/settings",
                    {"transient": {"action.auto_create_index": "-blocked-*,+*"}})],
     ),
-    MadeRefusal("create_only", requests=[_stream()], mended_action='writeoperation="create"'),
+    MadeRefusal("create_only", requests=[_stream()], mended_action=CREATE, engine_since=8),
     MadeRefusal(
         "no_timestamp", "@timestamp", '{"message":"%msg:::json%"}', requests=[_stream()],
-        action='writeoperation="create"', mended_template=PLAIN,
+        action=CREATE, mended_template=PLAIN, engine_since=8,
     ),
     MadeRefusal("missing_pipeline", action='pipelineName="nowhere"', mended_action=""),
     MadeRefusal(
@@ -192,15 +200,11 @@ MADE: tuple[MadeRefusal, ...] = (
     ),
     MadeRefusal(
         "id_too_long", message=b"i" * 600, action='bulkid="whole" dynBulkId="on"',
-        mended_action="",
+        mended_action="", is_whole=True,
     ),
     MadeRefusal(
         "types", action='searchType="events"', mended_action="", engine_since=8,
-        engines=("elasticsearch",),
-    ),
-    MadeRefusal(
-        "too_large", message=b"x" * 40_000, repeats=8, action='queue.dequeueBatchSize="8"',
-        mended_action='queue.dequeueBatchSize="8" maxbytes="100k"', waits_since=2608,
+        engines=("elasticsearch",), is_whole=True,
     ),
 )  # fmt: skip
 """All of them; each engine gets those that it can refuse."""

@@ -15,11 +15,12 @@ from tuner.cli.console import labelled, print_result, say, working, wrapped
 from tuner.cli.usage.profiles import AdviseArguments
 from tuner.diagnose.settings import base_of_profile
 from tuner.engines.release import NEWEST_READ, Release
-from tuner.errors import BadProfile, BadUsage, DifferencesFound, Problem
+from tuner.errors import BadProfile, BadUsage, DifferencesFound, Problem, Severity
 from tuner.flood.messages import Messages
 from tuner.flood.workload import flood_spec
 from tuner.host.programs import choose_rsyslogd, rsyslog_version, rsyslogd
 from tuner.lab.bind import require_bindable
+from tuner.lint.lint import rank_of
 from tuner.lint.load import LoadedProfile
 from tuner.lint.upgrade import (
     Software,
@@ -31,13 +32,15 @@ from tuner.lint.upgrade import (
     version_of,
 )
 from tuner.profile.edit import edit
+from tuner.rule import Rank
 from tuner.schema.numerals import counted
 
 _UPGRADE = re.compile(r"(?:(\d+(?:\.\d+){1,2})\.\.)?(\d+(?:\.\d+){1,2})")
 _EXAMPLE = "--upgrade rsyslog=8.2610 or --upgrade elasticsearch=8.19..9.5"
 _MESSAGES = 60
+# Messages are the same each time.
+_RUN = "00000000"
 _TITLES: Mapping[UpgradePart, str] = {
-    UpgradePart.BREAKS: "Breaks",
     UpgradePart.DIFFERS: "Behaves otherwise",
     UpgradePart.MEETS: "Known faults that it meets",
     UpgradePart.WARNS: "Is warned of",
@@ -87,7 +90,7 @@ def advise_upgrade(options: AdviseArguments, written: LoadedProfile, path: Path)
     name = str(written.path)
     lines = [*_text(name, upgrades, steps, refused, warned), *_run_text(ran)]
     print_result(options.output, "upgrade", fields, "\n".join(lines))
-    broken = sum(step.part is UpgradePart.BREAKS for step in steps) + len(refused)
+    broken = sum(step.is_broken for step in steps) + len(refused)
     if broken or ran:
         what = counted(broken, "thing") + (" breaks" if broken == 1 else " break")
         raise DifferencesFound(what if broken else counted(len(ran or ()), "difference"))
@@ -117,20 +120,33 @@ def _upgrade(text: str, release: Release) -> _Upgrade:
 def _lint_changes(
     written: LoadedProfile, upgrades: Sequence[_Upgrade]
 ) -> tuple[list[Problem], list[Problem]]:
-    """What lint refuses, and what it warns of, with the new releases alone."""
+    """What lint refuses or says to lose events, and what else it warns of, with the new releases
+    alone."""
+    old, new = (_linted(written, upgrades, is_new=is_new) for is_new in (False, True))
+    known = {(problem.code, problem.line) for problem in old}
+    came = [item for item in new if (item.code, item.line) not in known]
+    losses = [
+        item for item in came
+        if item.severity is Severity.ERROR or rank_of(item) <= Rank.LOSS
+    ]  # fmt: skip
+    return losses, [item for item in came if item not in losses]
+
+
+def _linted(
+    written: LoadedProfile, upgrades: Sequence[_Upgrade], *, is_new: bool
+) -> Sequence[Problem]:
+    """What lint says with the old or the new releases."""
     release = written.profile.release
     names = {"rsyslog": release.rsyslog, release.engine.value: release.engine_text}
     for upgrade in upgrades:
-        major_minor = ".".join(upgrade.after.split(".")[:2])
         if upgrade.software is not Software.RSYSLOG:
             names = {"rsyslog": names["rsyslog"]}
-        names[upgrade.software.value] = major_minor
-    known = {(problem.code, problem.line) for problem in written.warnings}
+        version = upgrade.after if is_new else upgrade.before
+        names[upgrade.software.value] = ".".join(version.split(".")[:2])
     try:
-        after = written.with_text(edit(written.text, {"release": names}))
+        return written.with_text(edit(written.text, {"release": names})).warnings
     except BadProfile as bad:
-        return list(bad.problems), []
-    return [], [item for item in after.warnings if (item.code, item.line) not in known]
+        return bad.problems
 
 
 def _compared(written: LoadedProfile, path: Path, new: Path) -> tuple[RunDifference, ...]:
@@ -152,7 +168,7 @@ def _compared(written: LoadedProfile, path: Path, new: Path) -> tuple[RunDiffere
 def _messages(written: LoadedProfile, subject: Subject) -> list[Sent]:
     """Messages that take the ways of the configuration, by its first input."""
     bound = require_bindable(written.profile, rsyslog_version())
-    messages = Messages(flood_spec(bound.profile, "upgrade"))
+    messages = Messages(flood_spec(bound.profile, _RUN))
     source = next(iter(subject.surface.inputs), None)
     if source is None:
         raise BadUsage(
@@ -170,14 +186,19 @@ def _text(
     warned: Sequence[Problem],
 ) -> Iterator[str]:
     yield wrapped(f"{', '.join(map(str, upgrades))}: what changes for {name}", "")
-    first = [step for step in steps if step.fact.is_first]
-    if first or refused:
-        yield from ("", "To be done before the upgrade")
+    broken = [step for step in steps if step.is_broken]
+    if broken or refused:
+        yield from ("", "Breaks: to be mended before")
     for problem in refused:
         yield wrapped(f"{problem}", "    ", "  - ")
-    yield from _listed(first)
+    yield from _listed(broken)
+    left = [step for step in steps if step not in broken]
+    looked = [step for step in left if step.is_first]
+    if looked:
+        yield from ("", "To be looked at before: whether it concerns you, its condition decides")
+    yield from _listed(looked)
     for part, title in _TITLES.items():
-        of_part = [step for step in steps if step.part is part and not step.fact.is_first]
+        of_part = [step for step in left if step.part is part and step not in looked]
         if of_part:
             yield from ("", title)
             yield from _listed(of_part)
@@ -222,7 +243,8 @@ def _step_json(step: UpgradeStep) -> dict[str, object]:
     return {
         "part": step.part.value,
         "at": str(step.at) if step.at.file else None,
-        "first": fact.is_first,
+        "first": step.is_first,
+        "sure": fact.is_sure,
         "no_way_back": fact.has_no_way_back,
         **fault_json(fact),
     }

@@ -3,7 +3,7 @@ differently (changes.toml), and known faults that are met or left behind (faults
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -11,11 +11,26 @@ from typing import Any
 
 from tuner.reading import table
 from tuner.script.objects import GLOBAL, Base
-from tuner.script.script import OFF, ON, ScriptObject, ScriptPosition, module_name, objects_in
+from tuner.script.script import (
+    HERE,
+    OFF,
+    ON,
+    Parameter,
+    ScriptObject,
+    ScriptPosition,
+    module_name,
+    objects_in,
+)
 
 Version = tuple[int, ...]
 # Of faults, gravest first.
 _EFFECTS = ("loss", "crash", "hang", "security", "wrong", "duplicates", "cpu", "leak")
+# omfwd spells these otherwise since 8.2502.
+_OF_OMFWD = {
+    "streamdriver": "streamdriver.name",
+    "streamdrivermode": "streamdriver.mode",
+    "streamdriverauthmode": "streamdriver.authmode",
+}
 _OTHER_KINDS = ("module", "template", "parser", "lookup_table")
 
 
@@ -59,19 +74,24 @@ class Need:
         kind = module_name(item) if item.kind == "module" else item.type
         if (self.kind and item.kind != self.kind) or (self.type and kind != self.type):
             return False
-        if not self.parameter:
-            return True
-        parameter = item.get(self.parameter)
-        if self.absent or parameter is None:
-            return self.absent and parameter is None
-        return not self.values or any(_word(text) in self.values for text in parameter.texts)
+        return not self.parameter or self.takes(item.parameters)
+
+    def takes(self, parameters: Iterable[Parameter]) -> bool:
+        """Whether the parameter is among these, or not, with one of the values."""
+        names = {self.parameter, _OF_OMFWD.get(self.parameter) if self.type == "omfwd" else None}
+        named = [one for one in parameters if one.key in names]
+        if self.absent or not named:
+            return self.absent and not named
+        return not self.values or any(_word(text) in self.values for text in named[-1].texts)
 
 
 @dataclass(frozen=True)
 class ReleaseFact:
     """A fact about releases: from `since` on (None: always) and until `fixed` (None: still), what
     happens, what to do about it, and where that is known from.  It concerns a configuration that
-    has an object for each of its needs.  `is_first`: it is to be done before the upgrade."""
+    has an object for each of its needs; those of one kind and module are of one object.
+    `is_first`: it is to be done before the upgrade; `is_sure`: the needs alone decide it, and no
+    condition that `what` names."""
 
     of: Software
     source: str
@@ -83,6 +103,7 @@ class ReleaseFact:
     what: str
     way_out: str
     is_first: bool = False
+    is_sure: bool = False
     has_no_way_back: bool = False
 
     @property
@@ -97,14 +118,23 @@ class ReleaseFact:
         )
 
     def concerns(self, base: Base) -> ScriptPosition | None:
-        """The first object that it is about; None where the configuration has none of them."""
-        first: ScriptPosition | None = None
+        """The first object that it is about, HERE where it is none in particular; None where the
+        configuration has none of them."""
+        together: dict[tuple[str, str], list[Need]] = {}
         for need in self.needs:
-            found = next((item.origin for item in objects(base) if need.fits(item)), None)
+            together.setdefault((need.kind, need.type), []).append(need)
+        first = HERE
+        for (kind, _), needs in together.items():
+            if kind == GLOBAL:
+                if not all(need.takes(base.shared) for need in needs):
+                    return None
+                continue
+            fitting = (item for item in objects(base) if all(need.fits(item) for need in needs))
+            found = next(fitting, None)
             if found is None:
                 return None
-            first = first or found
-        return first or ScriptPosition("", 1, 1)
+            first = found.origin if first == HERE else first
+        return first
 
 
 @dataclass(frozen=True)
@@ -116,38 +146,49 @@ class UpgradeStep:
     at: ScriptPosition
 
     @property
-    def order(self) -> tuple[bool, int]:
-        """What must be done first comes first."""
-        return not self.fact.is_first, self.part.rank
+    def is_broken(self) -> bool:
+        """Whether it breaks for sure."""
+        return self.part is UpgradePart.BREAKS and self.fact.is_sure
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it is to be looked at before the upgrade."""
+        return self.fact.is_first or self.part is UpgradePart.BREAKS
+
+    @property
+    def order(self) -> tuple[bool, bool, int]:
+        """What breaks comes first, then what is to be looked at before."""
+        return not self.is_broken, not self.is_first, self.part.rank
 
 
 def objects(base: Base) -> Iterator[ScriptObject]:
     """The objects that facts can be about."""
     yield from base.objects.values()
-    yield from (item for kind in (*_OTHER_KINDS, GLOBAL) for item in objects_in(base.block, kind))
+    yield from (item for kind in _OTHER_KINDS for item in objects_in(base.block, kind))
 
 
 def upgrade_steps(
     base: Base, software: Software, before: Version, after: Version
 ) -> tuple[UpgradeStep, ...]:
     """What an upgrade changes for a configuration, in the order of what must be done first."""
-    found = []
+    found: dict[tuple[str, str], UpgradeStep] = {}
     for fact in facts():
         part = _part(fact, before, after) if fact.of is software else None
         at = None if part is None else fact.concerns(base)
         if part is not None and at is not None:
-            found.append(UpgradeStep(part, fact, at))
-    return tuple(sorted(found, key=lambda step: step.order))
+            # Some facts have a row for each way in which they are recognised.
+            found.setdefault((fact.source, fact.what), UpgradeStep(part, fact, at))
+    return tuple(sorted(found.values(), key=lambda step: step.order))
 
 
 def faults_met(base: Base, software: Software, release: Version) -> tuple[UpgradeStep, ...]:
     """The known faults of a release that this configuration can meet."""
-    met = [
-        UpgradeStep(UpgradePart.MEETS, fact, at)
+    met = {
+        (fact.source, fact.what): UpgradeStep(UpgradePart.MEETS, fact, at)
         for fact in known_faults(software, release)
         if (at := fact.concerns(base)) is not None
-    ]
-    return tuple(sorted(met, key=lambda step: _EFFECTS.index(step.fact.effect)))
+    }
+    return tuple(sorted(met.values(), key=lambda step: _EFFECTS.index(step.fact.effect)))
 
 
 def known_faults(software: Software, release: Version) -> Iterator[ReleaseFact]:
@@ -189,6 +230,7 @@ def _fact(row: Mapping[str, Any], *, is_fault: bool = True) -> ReleaseFact:
         what=row["what"],
         way_out=row.get("way_out", row.get("do", "")),
         is_first=row.get("when") == "before",
+        is_sure=row.get("sure", False),
         has_no_way_back=row.get("no_way_back", False),
     )
 
@@ -197,7 +239,7 @@ def _need(row: Mapping[str, Any]) -> Need:
     value = row.get("value", ())
     values = [value] if isinstance(value, str) else value
     return Need(
-        row.get("kind", ""), row.get("type", "").lower(), row.get("parameter", ""),
+        row.get("kind", ""), row.get("type", "").lower(), row.get("parameter", "").lower(),
         frozenset(map(_word, values)), row.get("absent", False),
     )  # fmt: skip
 
