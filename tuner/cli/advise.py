@@ -54,15 +54,15 @@ def advise(options: AdviseArguments) -> None:
     conf, profile, write = options.conf, options.profile, options.write
     require_configuration(conf, None if profile == LOCAL else profile)
     written = read_profile(conf or profile)
-    require_bases_taken([written.profile], runs_here=False)
     if options.upgrade:
         # Imported here because advice alone does not need it.
         from tuner.cli.upgrade import advise_upgrade
 
-        advise_upgrade(options, written, conf or profile)
+        advise_upgrade(options, written)
         return
     if options.new_rsyslogd is not None:
         raise BadUsage("--new-rsyslogd needs --upgrade")
+    require_bases_taken([written.profile], runs_here=False)
     shares = _shares(written.profile)
     written = replace(written, profile=written.profile.tuning_by(dict(shares)))
     machine = options.cores or cores(), _memory(options.memory)

@@ -9,19 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tuner.cases.difference import RunDifference, differences
-from tuner.cases.run import Sent, run
-from tuner.cli.cases import Subject, subject_of
+from tuner.cases.run import Came, Sent, run, surface
 from tuner.cli.console import labelled, print_result, say, working, wrapped
 from tuner.cli.usage.profiles import AdviseArguments
 from tuner.diagnose.settings import base_of_profile
 from tuner.engines.release import NEWEST_READ, Release
-from tuner.errors import BadProfile, BadUsage, DifferencesFound, Problem, Severity
+from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Problem, Severity
 from tuner.flood.messages import Messages
-from tuner.flood.workload import flood_spec
+from tuner.flood.spec import FloodSpec, Transport, loopback
 from tuner.host.programs import choose_rsyslogd, rsyslog_version, rsyslogd
-from tuner.lab.bind import require_bindable
-from tuner.lint.lint import rank_of
 from tuner.lint.load import LoadedProfile
+from tuner.lint.rules.base import refused_type
 from tuner.lint.upgrade import (
     Software,
     UpgradePart,
@@ -31,13 +29,18 @@ from tuner.lint.upgrade import (
     upgrade_steps,
     version_of,
 )
+from tuner.modules.input import TRANSPORTS
 from tuner.profile.edit import edit
-from tuner.rule import Rank
+from tuner.profile.workload import MessageBytes
 from tuner.schema.numerals import counted
+from tuner.script.objects import Base
+from tuner.traffic.wanted import wanted_by
 
 _UPGRADE = re.compile(r"(?:(\d+(?:\.\d+){1,2})\.\.)?(\d+(?:\.\d+){1,2})")
 _EXAMPLE = "--upgrade rsyslog=8.2610 or --upgrade elasticsearch=8.19..9.5"
 _MESSAGES = 60
+# A warning, because an engine is only supposed; here it is named.
+_TYPE = refused_type.code
 # Messages are the same each time.
 _RUN = "00000000"
 _TITLES: Mapping[UpgradePart, str] = {
@@ -65,7 +68,7 @@ class _Upgrade:
         return f"{self.software.value} {self.before} to {self.after}"
 
 
-def advise_upgrade(options: AdviseArguments, written: LoadedProfile, path: Path) -> None:
+def advise_upgrade(options: AdviseArguments, written: LoadedProfile) -> None:
     """Carry out `rsyslog-tune advise --upgrade`; raises DifferencesFound where something breaks."""
     upgrades = [_upgrade(text, written.profile.release) for text in options.upgrade or ()]
     base = base_of_profile(written.profile)
@@ -78,7 +81,7 @@ def advise_upgrade(options: AdviseArguments, written: LoadedProfile, path: Path)
     refused, warned = _lint_changes(written, upgrades)
     ran = None
     if options.new_rsyslogd is not None:
-        ran = _compared(written, path, options.new_rsyslogd)
+        ran = _compared(base, options.new_rsyslogd)
     fields = {
         "profile": str(written.path),
         "upgrades": [str(upgrade) for upgrade in upgrades],
@@ -120,16 +123,12 @@ def _upgrade(text: str, release: Release) -> _Upgrade:
 def _lint_changes(
     written: LoadedProfile, upgrades: Sequence[_Upgrade]
 ) -> tuple[list[Problem], list[Problem]]:
-    """What lint refuses or says to lose events, and what else it warns of, with the new releases
-    alone."""
+    """What lint refuses, and what it warns of, with the new releases alone."""
     old, new = (_linted(written, upgrades, is_new=is_new) for is_new in (False, True))
     known = {(problem.code, problem.line) for problem in old}
     came = [item for item in new if (item.code, item.line) not in known]
-    losses = [
-        item for item in came
-        if item.severity is Severity.ERROR or rank_of(item) <= Rank.LOSS
-    ]  # fmt: skip
-    return losses, [item for item in came if item not in losses]
+    broken = [item for item in came if item.severity is Severity.ERROR or item.code == _TYPE]
+    return broken, [item for item in came if item not in broken]
 
 
 def _linted(
@@ -149,32 +148,51 @@ def _linted(
         return bad.problems
 
 
-def _compared(written: LoadedProfile, path: Path, new: Path) -> tuple[RunDifference, ...]:
+def _compared(base: Base, new: Path) -> tuple[RunDifference, ...]:
     """What the rsyslogd at `new` makes otherwise of the same messages; nothing is left running."""
-    old = Path(rsyslogd())
-    subject = subject_of(path, None)
-    sent = _messages(written, subject)
+    old, sent = Path(rsyslogd()), _messages(base)
     with working(f"sending {counted(len(sent), 'message')} through {rsyslog_version()}"):
-        first, repeated = (run(subject.base, sent) for _ in range(2))
+        first = _came(base, sent)
+        repeated = first if isinstance(first, str) else _came(base, sent)
     try:
         choose_rsyslogd(new)
         with working(f"sending them through {rsyslog_version()}"):
-            other = run(subject.base, sent)
+            other = _came(base, sent)
     finally:
         choose_rsyslogd(old)
+    if isinstance(first, str) or isinstance(repeated, str) or isinstance(other, str):
+        before, after = (came if isinstance(came, str) else "taken" for came in (first, other))
+        number = len(sent)
+        return (RunDifference("rsyslogd", "the configuration", before, after, number, number),)
     return differences(first, repeated, other)
 
 
-def _messages(written: LoadedProfile, subject: Subject) -> list[Sent]:
+def _came(base: Base, sent: Sequence[Sent]) -> tuple[tuple[Came, ...], ...] | str:
+    """What came of each message, or why rsyslogd does not take the configuration."""
+    try:
+        return run(base, sent)
+    except JobFailed as refused:
+        return str(refused)
+
+
+def _messages(base: Base) -> list[Sent]:
     """Messages that take the ways of the configuration, by its first input."""
-    bound = require_bindable(written.profile, rsyslog_version())
-    messages = Messages(flood_spec(bound.profile, _RUN))
-    source = next(iter(subject.surface.inputs), None)
-    if source is None:
-        raise BadUsage(
-            "--new-rsyslogd: the configuration has no input that messages can be sent to"
-        )
-    now = time.time()
+    source, kind = next(iter(surface(base).inputs.items()), (None, None))
+    if source is None or kind is None:
+        raise BadUsage("--new-rsyslogd: the configuration has no input that takes messages here")
+    facts, sizes = TRANSPORTS[kind], MessageBytes()
+    sample = wanted_by(base, sizes.mean)
+    spec = FloodSpec(
+        Transport(("/dev/log" if facts.has_path else loopback(514),), kind),
+        connections=1,
+        sizes=sizes.sizes,
+        seed=1,
+        run_id=_RUN,
+        format=facts.format,
+        framing=facts.framings[0],
+        sample=None if sample is None else sample.model_dump_json(),
+    )
+    messages, now = Messages(spec), time.time()
     return [Sent(source, messages.message(number, now)) for number in range(_MESSAGES)]
 
 

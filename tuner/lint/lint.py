@@ -142,15 +142,14 @@ def summary(problems: Sequence[Problem], shown: Rank = Rank.OTHER) -> list[str]:
     """The lines to print, the gravest first; they end with how much there is of a rank below those
     that are `shown`."""
     groups: dict[tuple[str, str], list[Problem]] = {}
-    for problem in sorted(problems, key=rank_of):
+    for problem in sorted(problems, key=_rank):
         groups.setdefault((problem.file, problem.code), []).append(problem)
-    folded = [code for (_, code), (first, *_) in groups.items() if rank_of(first) > shown]
+    folded = [code for (_, code), (first, *_) in groups.items() if _rank(first) > shown]
     lines = [_line(group) for (_, code), group in groups.items() if code not in folded]
     return [*lines, *_folded(list(dict.fromkeys(folded)), shown)]
 
 
-def rank_of(problem: Problem) -> Rank:
-    """What a problem costs."""
+def _rank(problem: Problem) -> Rank:
     return _RANKS.get(problem.code, Rank.OTHER)
 
 
