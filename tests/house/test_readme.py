@@ -18,6 +18,7 @@ import yaml
 from typer.testing import CliRunner
 
 from tests.diagnose.logged import text_of as text_of_log
+from tests.diagnose.test_refusal import FORMS
 from tests.house.pages import (
     DOCS,
     PAGES,
@@ -126,13 +127,17 @@ def offline(one: Command) -> list[str]:
     """The command as it runs without a daemon, on a configuration of this folder."""
     more, less = OFFLINE[one.words[0]]
     more = () if "--resume" in one.words or set(more) <= set(one.words) else more
-    words = [word for word in one.words if word not in less]
+    if "--refused" in one.words:
+        more = ()
+    words = [word.removeprefix("/var/log/rsyslog/").removesuffix("*") if "errors" in word else word
+             for word in one.words if word not in less]  # fmt: skip
     return [*(word.replace("/etc/rsyslog.conf", "rsyslog.conf") for word in words), *more]
 
 
 def _asks_another(command: Command) -> bool:
-    """Whether a diagnosis is of a host or an index, which is not here."""
-    return command.words[0] == "diagnose" and bool({"--host", "--elasticsearch"} & {*command.words})
+    """Whether it asks a host, an index or a second rsyslogd, which is not here."""
+    others = {"--host", "--elasticsearch", "--new-rsyslogd"} & {*command.words}
+    return command.words[0] in {"advise", "diagnose"} and bool(others)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +151,10 @@ def test_a_command_runs_as_it_is_written(one: Command, folder: Path) -> None:
     shutil.copy(CONFIGURATION, folder / "rsyslog.conf")
     (folder / "syslog").write_text(LINE, encoding="utf-8")
     (folder / "impstats.log").write_text(text_of_log("healthy"), encoding="utf-8")
+    (folder / "errors.json").write_text(json.dumps(FORMS["plain"]), encoding="utf-8")
     done = RUN.invoke(app, offline(one))
-    assert done.exit_code == 0, done.exception or done.stderr
+    is_found = "--refused" in one.words and isinstance(done.exception, DifferencesFound)
+    assert is_found or done.exit_code == 0, done.exception or done.stderr
     if one.into is not None:
         assert json.loads(done.stdout)
     if one.words[0] == "init":

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tuner.lint.upgrade import (
-    Need,
+    FactNeed,
     ReleaseFact,
     Software,
     UpgradePart,
@@ -29,7 +29,7 @@ def base_from(folder: Path, text: str) -> Base:
     return base_of(configuration(path))
 
 
-def fact(*needs: Need, **values: object) -> ReleaseFact:
+def fact(*needs: FactNeed, **values: object) -> ReleaseFact:
     known: dict[str, object] = {
         "of": Software.RSYSLOG, "source": "rsyslog#1", "since": None, "fixed": None,
         "is_fault": True, "effect": "loss", "needs": needs, "what": "", "way_out": "",
@@ -39,8 +39,8 @@ def fact(*needs: Need, **values: object) -> ReleaseFact:
 
 def need(
     kind: str = "", module: str = "", parameter: str = "", values: str = "", *, absent: bool = False
-) -> Need:
-    return Need(kind, module, parameter, frozenset(values.split()), absent)
+) -> FactNeed:
+    return FactNeed(kind, module, parameter, frozenset(values.split()), absent)
 
 
 TLS = need("input", "imtcp", "streamdriver.mode", "1")

@@ -83,7 +83,7 @@ def _diagnose_refused(options: DiagnoseArguments) -> None:
     """Diagnose refused documents; raises BadUsage for options of counters."""
     # Imported here because counters are read without it.
     from tuner.cli.refused import diagnose_refused
-    from tuner.diagnose.refused_origin import Origin
+    from tuner.diagnose.refused_origin import RefusedOrigin
 
     of_counters = {
         "--host": options.host, "--for": options.duration, "--index": options.index,
@@ -97,7 +97,7 @@ def _diagnose_refused(options: DiagnoseArguments) -> None:
     base = None if options.conf is None else _base(options.conf)
     if options.profile is not None:
         base = base_of_profile(_profile(options.profile))
-    origin = None if base is None else Origin(base)
+    origin = None if base is None else RefusedOrigin(base)
     diagnose_refused(options.files, options, origin, _LEAST_GRAVE[options.fail_on])
 
 

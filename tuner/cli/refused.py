@@ -16,7 +16,7 @@ from tuner.diagnose.files import lines_of
 from tuner.diagnose.finding import EventEffect
 from tuner.diagnose.refusal import read_refusals
 from tuner.diagnose.refused import Refusals, RefusedGroup, grouped
-from tuner.diagnose.refused_origin import Origin, cases_of
+from tuner.diagnose.refused_origin import RefusedOrigin, cases_of
 from tuner.engine.client import EngineClient
 from tuner.engine.installed import mapper_of
 from tuner.errors import BadUsage, DifferencesFound, JobFailed, Refused
@@ -38,7 +38,10 @@ LONGEST = 64 * 2**20
 
 
 def diagnose_refused(
-    files: Iterable[Path], options: DiagnoseArguments, origin: Origin | None, least: EventEffect
+    files: Iterable[Path],
+    options: DiagnoseArguments,
+    origin: RefusedOrigin | None,
+    least: EventEffect,
 ) -> None:
     """Carry out `rsyslog-tune diagnose --refused`; findings less grave than `least` are told and
     change no exit code."""
@@ -76,7 +79,7 @@ def _nothing(names: tuple[str, ...], refused: Refusals) -> str:
     )
 
 
-def _ways(refused: Refusals, url: str | None, origin: Origin | None) -> Iterator[WayOfGroup]:
+def _ways(refused: Refusals, url: str | None, origin: RefusedOrigin | None) -> Iterator[WayOfGroup]:
     mapped = dict[int, str]()
     if url is not None:
         with working(f"asking {url}"):
@@ -107,7 +110,7 @@ def _mapped_by(client: EngineClient, group: RefusedGroup) -> str:
     return f"the index template of {index} maps {field} as {kind}"
 
 
-def _require_cases(path: Path, origin: Origin | None) -> None:
+def _require_cases(path: Path, origin: RefusedOrigin | None) -> None:
     if origin is None:
         raise BadUsage("--cases needs --conf or --profile, whose template made the documents")
     if path.exists() or path.is_symlink():
@@ -115,7 +118,9 @@ def _require_cases(path: Path, origin: Origin | None) -> None:
     require_writable(path)
 
 
-def _write_cases(path: Path, options: DiagnoseArguments, refused: Refusals, origin: Origin) -> None:
+def _write_cases(
+    path: Path, options: DiagnoseArguments, refused: Refusals, origin: RefusedOrigin
+) -> None:
     """Write a case for each kind that is mended in a template, and say for how many."""
     cases = list(cases_of(refused.groups, origin))
     if not cases:

@@ -181,7 +181,9 @@ def _content(host: Host, path: PurePath, first: int, size: int) -> bytearray:
     return content
 
 
-def _lines_of(content: bytes, host: Host, path: PurePath, complain: Complain) -> Iterator[Numbered]:
+def _lines_of(
+    content: bytes | bytearray, host: Host, path: PurePath, complain: Complain
+) -> Iterator[Numbered]:
     file = io.BufferedReader(io.BytesIO(content))
     return lines_in(file, f"{host.name}:{path}", complain, _MOST_BYTES)
 

@@ -101,8 +101,8 @@ def named(refusal: Refusal) -> NamedRefusal:
         found = kind.pattern.search(text)
         if found is not None:
             return NamedRefusal(kind, _said(found, text))
-    kind = _BY_STATUS.get(refusal.status)
-    known = next((item for item in kinds() if item.name == kind), UNKNOWN)
+    name = _BY_STATUS.get(refusal.status)
+    known = next((kind for kind in kinds() if kind.name == name), UNKNOWN)
     return NamedRefusal(known, {})
 
 

@@ -35,7 +35,7 @@ class FieldWriter:
 
 
 @dataclass(frozen=True)
-class Origin:
+class RefusedOrigin:
     """The actions of a configuration that send documents, each with its template."""
 
     base: Base
@@ -144,7 +144,9 @@ def _plain(text: str, piece: TemplateProperty) -> str:
     return text
 
 
-def cases_of(groups: Sequence[RefusedGroup], origin: Origin) -> Iterator[Mapping[str, object]]:
+def cases_of(
+    groups: Sequence[RefusedGroup], origin: RefusedOrigin
+) -> Iterator[Mapping[str, object]]:
     """Cases of `rsyslog-tune test` that fail as long as a template writes what was refused."""
     for group in groups:
         proof, field = group.named.kind.proof, group.named.field
@@ -169,7 +171,9 @@ def cases_of(groups: Sequence[RefusedGroup], origin: Origin) -> Iterator[Mapping
             break
 
 
-def _expected(proof: str, field: str, message: str, origin: Origin) -> Mapping[str, object] | None:
+def _expected(
+    proof: str, field: str, message: str, origin: RefusedOrigin
+) -> Mapping[str, object] | None:
     """What must come once it is mended; None where it cannot be told."""
     if proof == "index":
         return {"index": {"pattern": "[^A-Z]+"}}

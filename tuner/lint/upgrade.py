@@ -59,7 +59,7 @@ class UpgradePart(Enum):
 
 
 @dataclass(frozen=True)
-class Need:
+class FactNeed:
     """What one object of a configuration must be for a fact to concern it: its kind, its module, a
     parameter with one of some values, or without it where it is `absent`."""
 
@@ -99,7 +99,7 @@ class ReleaseFact:
     fixed: Version | None
     is_fault: bool
     effect: str
-    needs: tuple[Need, ...]
+    needs: tuple[FactNeed, ...]
     what: str
     way_out: str
     is_first: bool = False
@@ -120,7 +120,7 @@ class ReleaseFact:
     def concerns(self, base: Base) -> ScriptPosition | None:
         """The first object that it is about, HERE where it is none in particular; None where the
         configuration has none of them."""
-        together: dict[tuple[str, str], list[Need]] = {}
+        together: dict[tuple[str, str], list[FactNeed]] = {}
         for need in self.needs:
             together.setdefault((need.kind, need.type), []).append(need)
         first = HERE
@@ -235,10 +235,10 @@ def _fact(row: Mapping[str, Any], *, is_fault: bool = True) -> ReleaseFact:
     )
 
 
-def _need(row: Mapping[str, Any]) -> Need:
+def _need(row: Mapping[str, Any]) -> FactNeed:
     value = row.get("value", ())
     values = [value] if isinstance(value, str) else value
-    return Need(
+    return FactNeed(
         row.get("kind", ""), row.get("type", "").lower(), row.get("parameter", "").lower(),
         frozenset(map(_word, values)), row.get("absent", False),
     )  # fmt: skip

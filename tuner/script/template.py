@@ -91,13 +91,13 @@ def members_of(template: Template) -> Iterator[TemplateMember]:
         else:
             rest = piece
             if open_ is not None:
-                end = _END_OF_VALUE[open_.is_text].search(piece)
+                end, is_text = _END_OF_VALUE[open_.is_text].search(piece), open_.is_text
                 if end is None:
                     open_ = replace(open_, pieces=(*open_.pieces, piece))
                     continue
                 before = (piece[: end.start()],) if end.start() else ()
                 yield replace(open_, pieces=(*open_.pieces, *before))
-                open_, rest = None, piece[end.start() + open_.is_text :]
+                open_, rest = None, piece[end.start() + is_text :]
             named = _NAMED.search(rest)
             if named is not None:
                 open_ = TemplateMember(named[1], (), is_text=bool(named[2]))
