@@ -304,8 +304,10 @@ def test_an_output_is_advised_by_its_module(module: str, says: str) -> None:
 def test_an_error_file_that_is_set_is_read_and_not_advised() -> None:
     refused: World = {**CALM, FAILING: lambda n: {"submitted": 1000 * n, "failed.es": n}}
     known = Settings({}, {"es": OutputSettings("omelasticsearch", -1, "/var/log/es-errors.json")})
-    assert only(refused, known).way_out.text.startswith("read /var/log/es-errors.json")
-    assert only(refused).way_out.text.startswith("see the reason in errorfile, or set it")
+    assert only(refused, known).way_out.text.startswith(
+        "rsyslog-tune diagnose --refused /var/log/es-errors.json"
+    )
+    assert only(refused).way_out.text.startswith("set errorfile, whose reasons")
 
 
 def full(size: int) -> World:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,29 @@ def test_steps_come_in_the_order_of_what_must_be_done_first(tmp_path: Path) -> N
     assert len(steps) > 3
     assert upgrade_steps(base, Software.ELASTICSEARCH, (7, 17), (8, 19))
     assert len(list(objects(base))) >= 2
+
+
+THREADS = tomllib.loads(
+    (Path(__file__).parent / "upgrade_threads.toml").read_text(encoding="utf-8")
+)["thread"]
+
+
+@pytest.mark.parametrize("thread", THREADS, ids=lambda thread: thread["source"])
+def test_public_threads_are_answered_by_the_fact_of_their_number(
+    thread: dict[str, str], tmp_path: Path
+) -> None:
+    base, after = base_from(tmp_path, thread["conf"]), version_of(thread["after"])
+    told = [*faults_met(base, Software.RSYSLOG, after)]
+    if thread["before"]:
+        told += upgrade_steps(base, Software.RSYSLOG, version_of(thread["before"]), after)
+    assert thread["source"] in {step.fact.source for step in told}
+
+
+def test_what_concerns_one_thread_is_not_told_to_a_host_that_only_writes_files(
+    tmp_path: Path,
+) -> None:
+    base = base_from(tmp_path, 'module(load="imuxsock")\n*.* /var/log/messages\n')
+    numbers = {thread["source"] for thread in THREADS}
+    for thread in THREADS:
+        told = faults_met(base, Software.RSYSLOG, version_of(thread["after"]))
+        assert len({step.fact.source for step in told} & numbers) <= 1

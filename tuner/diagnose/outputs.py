@@ -218,10 +218,9 @@ class _Outputs:
             Events(bulks, max(bulks, most)),
             since="; of this release only 400, 404 and 413 do that" if waits else "",
             but=", the error file has both" if files else "",
-            reason=f"read {', '.join(files)}: it has what was refused, and the engine's reason; "
-            "then"
+            reason=f"rsyslog-tune diagnose --refused {' '.join(files)} says why; then"
             if files
-            else "see the reason in errorfile, or set it first where it is not set, and",
+            else "set errorfile, whose reasons rsyslog-tune diagnose --refused FILE explains, and",
         )
 
     def _most_in_bulks(self, engine: StatsSeries, bulks: int) -> int:
