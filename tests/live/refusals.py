@@ -156,6 +156,7 @@ MADE: tuple[MadeRefusal, ...] = (
     ),
     MadeRefusal(
         "bad_json", template="%msg%", message=b"no JSON at all", mended_template=PLAIN,
+        waits_since=2608,
     ),
     MadeRefusal(
         "control_character", template='{"message":"%msg%"}', message=b"a\tb",
