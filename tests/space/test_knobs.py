@@ -13,8 +13,8 @@ from tests.shipped import PROFILES as SHIPPED
 from tuner.lint.load import load_profile
 from tuner.profile.model import Profile
 from tuner.space.knob import Bottleneck, Cost, Knob, Level
-from tuner.space.knobs import knobs, most_promising, of_rsyslog, without_node
-from tuner.space.recipes import UNHELPED
+from tuner.space.knobs import knobs, most_promising, of_rsyslog, sooner, without_node
+from tuner.space.recipes import RECIPES, UNHELPED, changes_of
 from tuner.space.table import REPLY_FILTER
 
 REFRESH = "outputs[logs].index.settings.refresh_interval"
@@ -47,6 +47,22 @@ def test_the_current_level_stands_in_its_place(
     found = by_path(profile)[path]
     assert found.levels == levels
     assert found.current == (tuple(written) if isinstance(written, list) else written)
+
+
+@pytest.mark.parametrize(
+    ("written", "levels"),
+    [("10s", ("1s", "2s", "5s", "10s")), (None, (None, "1s", "2s", "5s", "10s", "20s", "30s"))],
+)
+def test_who_wants_events_sooner_waits_for_no_longer_refresh(
+    written: Level, levels: tuple[Level, ...]
+) -> None:
+    every = knobs(small({REFRESH: written}))
+    turned = sooner(every)
+    assert next(knob for knob in turned if knob.path == REFRESH).levels == levels
+    assert [knob.path for knob in turned] == [knob.path for knob in every]
+    recipe = next(recipe for recipe in RECIPES if "settings.refresh_interval" in recipe.settings)
+    raised = dict(changes_of(recipe, turned)).get(REFRESH)
+    assert raised is None or written is None
 
 
 def test_the_workers_of_a_queue_on_disk_are_no_knob() -> None:

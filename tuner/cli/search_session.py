@@ -29,6 +29,7 @@ from tuner.lint.candidate import Checker, candidate
 from tuner.lint.load import LoadedProfile, parse_profile, with_secrets
 from tuner.lint.repairs import every_change, repairs
 from tuner.profile.model import Profile
+from tuner.profile.objective import Objective
 from tuner.profile.sample import is_sample
 from tuner.profile.schema import unknown_outputs
 from tuner.reading import content
@@ -62,7 +63,7 @@ from tuner.search.study import (
 )
 from tuner.search.verdict import earlier_points, judge
 from tuner.space.knob import Knob
-from tuner.space.knobs import knobs, of_rsyslog, without_node
+from tuner.space.knobs import knobs, of_rsyslog, sooner, without_node
 from tuner.writing import raw_of
 
 # The last bit of their arithmetic can decide between similar points, so versions are recorded.
@@ -191,6 +192,8 @@ def searchable(
     turned = knobs(profile, options.allow, shares)
     if options.engine == EngineChoice.SINK.value:
         turned = of_rsyslog(turned)
+    if options.objective is Objective.FRESHNESS:
+        turned = sooner(turned)
     return _require_some(turned if options.url is None else without_node(turned))
 
 

@@ -70,8 +70,8 @@ class TemplateMember:
         return tuple(piece for piece in self.pieces if isinstance(piece, TemplateProperty))
 
 
-# A member's name stands just before its value.
-_NAMED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*("?)$')
+# A member's name stands before its value.
+_NAMED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*("?)')
 _END_OF_VALUE = {True: re.compile('"'), False: re.compile(r"[,}\s]")}
 
 
@@ -98,9 +98,16 @@ def members_of(template: Template) -> Iterator[TemplateMember]:
                 before = (piece[: end.start()],) if end.start() else ()
                 yield replace(open_, pieces=(*open_.pieces, *before))
                 open_, rest = None, piece[end.start() + is_text :]
-            named = _NAMED.search(rest)
-            if named is not None:
-                open_ = TemplateMember(named[1], (), is_text=bool(named[2]))
+            open_ = _begun(rest)
+
+
+def _begun(text: str) -> TemplateMember | None:
+    """The member whose value begins in a text and does not end there."""
+    for named in reversed([*_NAMED.finditer(text)]):
+        value, is_text = text[named.end() :], bool(named[2])
+        if _END_OF_VALUE[is_text].search(value) is None:
+            return TemplateMember(named[1], (value,) if value else (), is_text)
+    return None
 
 
 def template_of(template: ScriptObject) -> Template | None:

@@ -41,6 +41,7 @@ from tuner.space.knob import (
     Need,
     Part,
     Row,
+    amount_of,
     output_path,
     path_of,
     with_levels,
@@ -195,6 +196,23 @@ def of_rsyslog(knobs: Sequence[Knob]) -> tuple[Knob, ...]:
 def without_node(knobs: Sequence[Knob]) -> tuple[Knob, ...]:
     """The knobs that an engine of somebody else leaves: none of its nodes'."""
     return tuple(knob for knob in knobs if knob.cost is not Cost.NODE_RESTART)
+
+
+def sooner(knobs: Sequence[Knob]) -> tuple[Knob, ...]:
+    """The knobs without refresh intervals that are longer than the profile's: events are then
+    found later, whatever else is turned."""
+    return tuple(
+        replace(knob, levels=_no_longer(knob)) if knob.path.endswith(".refresh_interval") else knob
+        for knob in knobs
+    )
+
+
+def _no_longer(knob: Knob) -> Levels:
+    written = amount_of(knob.current)
+    return tuple(
+        level for level in knob.levels
+        if written is None or level == knob.current or (amount_of(level) or 0) <= written
+    )  # fmt: skip
 
 
 def most_promising(knobs: Sequence[Knob], most: int, also: Container[str]) -> tuple[Knob, ...]:
