@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ from tuner.measure.measurement import (
 )
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.trial import run_trial
+from tuner.profile.objective import Objective
 
 WARM_UP_S, WINDOW_S, RATE = 3.0, 8.0, 1000.0
 PLAN = TrialPlan(WARM_UP_S, WINDOW_S)
@@ -84,6 +85,7 @@ class Course:
             facts=facts,
             sampled=lambda *_: (),
             tells_apart=lambda _: True,
+            processes=(0,),
         )
         lab = SimpleNamespace(
             client=Engine(script), loss=script.loss, engine=engine, check=lambda: None,
@@ -162,6 +164,21 @@ def test_the_rate_is_of_the_window_alone(course: Course) -> None:
         "drain_s": 0.5, "settle_s": 0.0, "stop_s": 0.0,
     }  # fmt: skip
     assert found.total_s == found.spent.total_s
+
+
+def test_a_backlog_is_drained_from_when_the_engine_goes_on_though_it_answers_later(
+    course: Course,
+) -> None:
+    """An engine that answers only once it has indexed what waited drained it all the same."""
+    outage_s, silent_s = 4.0, 3.0
+    script, patch = course.script, course.patch
+    patch.setattr("tuner.measure.trial.suspended", lambda _: nullcontext())
+    goes_on_s = WARM_UP_S + outage_s
+    patch.setattr("tuner.measure.trial.answers", lambda _: script.at_s > goes_on_s + silent_s)
+    plan = replace(PLAN, objective=Objective.DRAIN, offered=RATE, outage_s=outage_s)
+    found = measured(course.run(plan))
+    assert found.objective is Objective.DRAIN
+    assert found.window_s == pytest.approx(silent_s, abs=0.6)
 
 
 def test_a_window_that_is_not_steady_is_made_longer_once_if_the_plan_says_so(

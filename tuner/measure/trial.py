@@ -121,14 +121,18 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
             watch.refresh(steering)
             if plan.outage_s:
                 stages.begin(TrialPart.WARM_UP, "outage")
-                _outage(watch, plan.outage_s)
-            stages.begin(TrialPart.WINDOW, "window")
+            else:
+                stages.begin(TrialPart.WINDOW, "window")
+            # What events cost that come during an outage is part of what they cost.
             before = watch.counters()
+            resumed = _outage(watch, usual[-1], plan.outage_s) if plan.outage_s else None
+            if resumed is not None:
+                stages.begin(TrialPart.WINDOW, "window")
             sampler = BulkWatch() if before.bulk is None else None
             samples = (
-                _drained(watch, usual, plan)
-                if plan.outage_s
-                else _window(watch, plan, steering, sampler, stages)
+                _window(watch, plan, steering, sampler, stages)
+                if resumed is None
+                else (resumed, *_drained(watch, usual, plan))
             )
             # A refresh of ours would show events before those of the engine do.
             paying = watch.refresh(steering) if freshness is None else ()
@@ -182,9 +186,10 @@ _ON_ITS_WAY_S = 0.25
 _MOST_OUTAGES = 30.0
 
 
-def _outage(watch: Watch, lasts_s: float) -> None:
-    """Let the engine hang for so many seconds.  Raises Refused where it is not ours, Stalled where
-    it does not answer again."""
+def _outage(watch: Watch, last: Poll, lasts_s: float) -> Poll:
+    """Let the engine hang for so many seconds; what was indexed by the `last` poll before, and what
+    was sent when it went on.  It works from then on, though it answers only later.  Raises Refused
+    where it is not ours, Stalled where it does not answer again."""
     lab = watch.pipe.lab
     if not lab.engine.processes:
         raise Refused("an outage needs an engine that the lab started: leave --elasticsearch out")
@@ -193,8 +198,10 @@ def _outage(watch: Watch, lasts_s: float) -> None:
         while (left_s := until_s - time.monotonic()) > 0:
             watch.pipe.rsyslogd.check()
             time.sleep(min(POLL_S, left_s))
+    resumed = Poll(time.monotonic(), last.indexed, watch.flood.progress().sent)
     if not wait_until(lambda: answers(lab.client), _ANSWERS_S):
         raise Stalled(f"the engine did not answer {_ANSWERS_S:.0f} s after an outage")
+    return resumed
 
 
 def _drained(watch: Watch, usual: Sequence[Poll], plan: TrialPlan) -> tuple[Poll, ...]:
