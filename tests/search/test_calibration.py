@@ -10,9 +10,13 @@ from dataclasses import replace
 import pytest
 
 from tests.benchmarks.noise_promise import shown
+from tests.measure.factory import failed
+from tuner.errors import GuardrailBreached
+from tuner.measure.measurement import FailureKind, TrialPlan
 from tuner.measure.speed import Speed
-from tuner.search.calibration import Calibration, Repeats, calibrate
+from tuner.search.calibration import Calibration, Repeats, calibrate, required
 from tuner.search.notes import calibrated, in_lab
+from tuner.search.study import Phase, Trial
 
 
 def runs(sigma: float, count: int, seed: int, drift: float = 0.0) -> Calibration:
@@ -132,3 +136,24 @@ def test_what_a_lab_changes_is_one_line_unless_all_is_asked_for() -> None:
     )
     assert list(in_lab(changed, in_full=True)) == [f"changed for the lab: {one}" for one in changed]
     assert list(in_lab((), in_full=False)) == []
+
+
+@pytest.mark.parametrize(
+    ("plan", "way_out"),
+    [
+        (TrialPlan(2.0, 4.0), "so it stays as it is"),
+        (TrialPlan(2.0, 4.0, offered=1000.0), "stays as it is; --rate offers less"),
+        (
+            TrialPlan(2.0, 4.0, offered=1000.0, outage_s=10.0),
+            "stays as it is; --rate offers less, --outage is shorter",
+        ),
+    ],
+)
+def test_a_profile_that_does_not_carry_what_is_offered_is_told_the_way_out(
+    plan: TrialPlan, way_out: str
+) -> None:
+    breached = replace(failed("it carries 7 of 1,000 events"), kind=FailureKind.GUARDRAIL)
+    trial = Trial(0, Phase.CALIBRATE, (), "", plan, breached, 0.0)
+    with pytest.raises(GuardrailBreached) as raised:
+        required(trial)
+    assert str(raised.value).endswith(way_out)

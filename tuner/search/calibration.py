@@ -199,8 +199,10 @@ def required(trial: Trial) -> Measurement:
         raise TypeError("a run at a fixed rate is no baseline")
     outcome, baseline = trial.outcome, "with its repairs" if trial.repaired else "as written"
     if outcome.kind is FailureKind.GUARDRAIL:
+        less = "" if trial.plan.offered is None else "; --rate offers less"
+        less += ", --outage is shorter" if less and trial.plan.outage_s else ""
         raise GuardrailBreached(
             f"the profile {baseline} breaches its own guardrails: {outcome.reason}: there is "
-            "nothing to compare with, so it stays as it is"
+            f"nothing to compare with, so it stays as it is{less}"
         )
     raise JobFailed(f"the profile {baseline} cannot be measured: {outcome}")
