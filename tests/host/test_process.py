@@ -4,6 +4,7 @@ is measured; and how they end."""
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from tuner.host.process import (
     own_environment,
     run,
     run_as_daemon,
+    suspended,
     wait_until,
 )
 from tuner.lab.scratch import scratch, subfolder
@@ -110,3 +112,21 @@ def test_a_daemon_ends_with_its_parent_even_before_it_begins(
     go.touch()
     assert wait_until(lambda: not is_running(daemon), 60)
     assert ("here" in (folder / "log").read_text("utf-8")) is has_begun
+
+
+def test_what_a_process_has_started_hangs_with_it_and_goes_on() -> None:
+    """Elasticsearch is a child of the process that starts it."""
+    with subprocess.Popen(["sh", "-c", "sleep 60 & wait"], start_new_session=True) as parent:
+        try:
+            one = psutil.Process(parent.pid)
+            assert wait_until(lambda: bool(one.children()), 20)
+            both = (one, *one.children())
+
+            def are_stopped() -> set[bool]:
+                return {process.status() == psutil.STATUS_STOPPED for process in both}
+
+            with suspended([parent.pid]):
+                assert wait_until(lambda: are_stopped() == {True}, 20)
+            assert wait_until(lambda: are_stopped() == {False}, 20)
+        finally:
+            os.killpg(parent.pid, signal.SIGKILL)

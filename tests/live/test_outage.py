@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.live.conftest import tune
+from tests.live.engines import RELEASES, release_text
+from tuner.engine.client import EngineClient, NoAnswer
+from tuner.engine.status import answers
+from tuner.engines.release import Release
+from tuner.engines.versions import distribution_for
 from tuner.host.process import suspended, wait_until
+from tuner.lab.distribution import fetch
+from tuner.lab.engine import LabNodes
+from tuner.lab.nodes import NodePlan, Nodes, nodes_here
+from tuner.lab.scratch import scratch
 from tuner.measure.measurement import Measurement
 from tuner.search.journal import read
 from tuner.search.study import Phase
@@ -51,3 +60,30 @@ def test_what_waited_is_all_there_and_how_long_that_took_is_known(tmp_path: Path
         # Ten thousand events came while the sink hung.
         assert run.eps * run.window_s > 5000
     assert "after an outage of 2 s at 5,000 events per second" in done.out
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("release", RELEASES, ids=release_text)
+def test_an_engine_hangs_whatever_starts_it(release: Release, tmp_path: Path) -> None:
+    """Elasticsearch 8 and later is a child of the process that starts it."""
+    distribution = distribution_for(release)
+    fetch(distribution)
+    with scratch(tmp_path) as below:
+        nodes = Nodes(NodePlan(distribution, "512m"), nodes_here(below / "engine"))
+        try:
+            engine = LabNodes(nodes)
+            assert wait_until(lambda: answers(engine.client), 20)
+            with suspended(engine.processes):
+                # A signal comes to all threads of a process within a moment.
+                assert wait_until(lambda: is_silent(engine.client), 20)
+            assert wait_until(lambda: answers(engine.client), 20)
+        finally:
+            nodes.stop()
+
+
+def is_silent(client: EngineClient) -> bool:
+    try:
+        client.get("/_cluster/health", timeout_s=2.0)
+    except NoAnswer:
+        return True
+    return False

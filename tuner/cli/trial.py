@@ -25,7 +25,7 @@ from tuner.deploy.plan import HostChange
 from tuner.deploy.production_trial import ProductionTrial
 from tuner.deploy.switchback import Switchback, TrialClaim, TrialDesign, pairs_within
 from tuner.deploy.target import RemoteHost
-from tuner.deploy.trial_file import TrialFile, read_trial
+from tuner.deploy.trial_file import TrialFile, lab_figure, read_trial
 from tuner.deploy.trial_host import RemoteTrialHost, unfit_for_trial
 from tuner.errors import BadUsage, GuardrailBreached, JobFailed, Locked, Refused, TuneError
 from tuner.profile.base import KeptBase
@@ -118,7 +118,7 @@ def trial(options: TrialArguments) -> None:
         PlannedProfile.of(loaded),
         machines,
         "",
-        Switchback(design, names),
+        Switchback(design, names, lab=None if options.lab is None else lab_figure(options.lab)),
         tuple(options.not_at or ()),
     )
     changes = _changes(begun, profiles, lossy=options.lossy_restarts)

@@ -172,9 +172,27 @@ class TrialClaim(Enum):
 
 
 @dataclass(frozen=True)
+class LabFigure:
+    """What a search in a lab had shown of the candidate: rsyslogd's CPU per event of B over A, with
+    its 95 % interval."""
+
+    ratio: float
+    low: float
+    high: float
+
+
+class LabHolds(Enum):
+    """Whether production shows what the lab had, by the two intervals."""
+
+    YES = "the lab holds"
+    LESS_HERE = "the lab promised more than the hosts show"
+    MORE_HERE = "the hosts show more than the lab promised"
+
+
+@dataclass(frozen=True)
 class Switchback:
     """All that a trial has shown so far: its design, the hosts, the blocks that count, the breaches
-    of B, and why it was `ended` before its time, if it was."""
+    of B, and why it was `ended` before its time, if it was; what a `lab` had shown of it."""
 
     design: TrialDesign
     hosts: tuple[str, ...]
@@ -183,6 +201,17 @@ class Switchback:
     begun: int = 0
     ended: str = ""
     void: tuple[str, ...] = ()
+    lab: LabFigure | None = None
+
+    @property
+    def lab_holds(self) -> LabHolds | None:
+        """Whether the hosts show what the lab had; None where one of them shows nothing."""
+        lab, here = self.lab, self.ratio
+        if lab is None or here is None:
+            return None
+        if here.low > lab.high:
+            return LabHolds.LESS_HERE
+        return LabHolds.MORE_HERE if here.high < lab.low else LabHolds.YES
 
     def of_a(self, host: str) -> tuple[BlockFigures, ...]:
         """All blocks of A on a host."""

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tuner.deploy.host_profile import PlannedProfile
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.switchback import Switchback
+from tuner.deploy.switchback import LabFigure, Switchback
 from tuner.errors import BadUsage
 from tuner.reading import json_of
 from tuner.writing import write_whole
@@ -39,6 +39,22 @@ class TrialFile:
 
 
 _FILE = TypeAdapter(TrialFile)
+
+
+_REPORT = "report.json"
+
+
+def lab_figure(directory: Path) -> LabFigure:
+    """What the search of a run directory has shown of its winner; raises BadUsage where it made no
+    pairs of it, or the directory is none of a search."""
+    path = directory / _REPORT
+    try:
+        shown = json_of(path.read_text(encoding="utf-8"))["verdict"]["shipper_cpu"]
+        return LabFigure(float(shown["ratio"]), float(shown["low"]), float(shown["high"]))
+    except OSError:
+        raise BadUsage(f"--lab {directory} has no {_REPORT}: name the run of a search") from None
+    except (ValueError, KeyError, TypeError):
+        raise BadUsage(f"--lab {directory}: {_REPORT} has no pairs of a candidate") from None
 
 
 def read_trial(directory: Path) -> TrialFile:

@@ -18,6 +18,8 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import IO, BinaryIO, Self, cast
 
+import psutil
+
 from tuner.errors import JobFailed
 
 UNPRIVILEGED = "nobody"
@@ -216,18 +218,27 @@ def run_as_daemon(
 
 @contextmanager
 def suspended(pids: Sequence[int]) -> Iterator[None]:
-    """Suspend processes of ours (SIGSTOP), to simulate ones that hang with open connections; they
-    continue afterwards, whatever happens."""
-    stopped = []
+    """Suspend processes of ours (SIGSTOP) and all that they have started, to simulate ones that
+    hang with open connections; they continue afterwards, whatever happens.  Elasticsearch 8 and
+    later is a child of the process that starts it."""
+    stopped: list[int] = []
     try:
         for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-            stopped.append(pid)
+            for process in (pid, *_started_by(pid)):
+                os.kill(process, signal.SIGSTOP)
+                stopped.append(process)
         yield
     finally:
         for pid in stopped:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
+
+
+def _started_by(pid: int) -> tuple[int, ...]:
+    """Its children, and theirs."""
+    with suppress(psutil.NoSuchProcess):
+        return tuple(child.pid for child in psutil.Process(pid).children(recursive=True))
+    return ()
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float, poll_s: float = 0.05) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tuner.deploy.block import Side
-from tuner.deploy.switchback import Switchback, TrialBlock, TrialClaim, TrialDesign
+from tuner.deploy.switchback import LabFigure, Switchback, TrialBlock, TrialClaim, TrialDesign
 from tuner.measure.switchback import AT_THE_END, FEWEST_PAIRS, SwitchbackRatio, pairs_for
 from tuner.report.sections import (
     Colour,
@@ -92,7 +92,18 @@ def _lead(record: Switchback) -> str:
     return f"{claim.value}: {figure}{_change(ratio)}, {counted(ratio.pairs, 'pair')}"
 
 
-def _change(ratio: SwitchbackRatio) -> str:
+def _lab_line(record: Switchback) -> Iterator[str]:
+    lab = record.lab
+    if lab is None:
+        return
+    said = f"rsyslogd's CPU per event there {_change(lab)}"
+    if record.ratio is None or record.lab_holds is None:
+        yield f"the lab: {said}; the hosts show nothing to hold beside it"
+        return
+    yield f"{record.lab_holds.value}: {said}, here {_change(record.ratio)}"
+
+
+def _change(ratio: SwitchbackRatio | LabFigure) -> str:
     low, high = (f"{100 * (end - 1):+.1f}" for end in (ratio.low, ratio.high))
     return f"{100 * (ratio.ratio - 1):+.1f} % [{low}, {high}]"
 
@@ -112,6 +123,7 @@ def _evidence(record: Switchback) -> Iterator[str]:
             and record.begun < record.design.pairs
         ):
             yield f"it ended after {record.begun} of {record.design.pairs} pairs: that was enough"
+    yield from _lab_line(record)
     if record.claim is TrialClaim.FAILED and ratio is not None:
         yield f"until then: CPU per event {_change(ratio)}"
     for side in Side:
@@ -221,6 +233,8 @@ def trial_json(record: Switchback) -> Mapping[str, object]:
         "ratio": record.ratio,
         "failed": None if record.failed is None else record.failed.value,
         "ended": record.ended,
+        "lab": record.lab,
+        "lab_holds": None if record.lab_holds is None else record.lab_holds.value,
         "blocks": record.blocks,
         "breaches": record.breaches,
         "pairs_begun": record.begun,

@@ -191,6 +191,9 @@ class TrialArguments(NamingHosts):
     """Also where all that comes in is UDP, of which each restart loses some."""
     seed: int | None = optional(metavar="N", min=0)
     """What the order of the sides is drawn with; by default another one each time."""
+    lab: Path | None = optional(metavar="RUN_DIR")
+    """The run directory of the search that found the candidate: the result says whether the hosts
+    show what the lab did."""
     dry_run: bool = flag("--dry-run")
     """Say what would be done, and do nothing."""
     run_dir: Path | None = optional(metavar="DIR")
