@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -13,8 +15,15 @@ from tuner.cli.commands import app
 from tuner.cli.trial import quiet_hours
 from tuner.deploy.block import BlockFigures, Side
 from tuner.deploy.host_profile import PlannedProfile
-from tuner.deploy.switchback import Breach, Switchback, TrialBlock, TrialDesign, TrialGuard
-from tuner.deploy.trial_file import TrialFile, read_trial
+from tuner.deploy.switchback import (
+    Breach,
+    LabFigure,
+    Switchback,
+    TrialBlock,
+    TrialDesign,
+    TrialGuard,
+)
+from tuner.deploy.trial_file import TrialFile, lab_figure, read_trial
 from tuner.errors import BadUsage
 from tuner.report.trial import plan_lines, trial_blocks, trial_json
 
@@ -62,6 +71,7 @@ def test_hours_that_are_none_and_a_day_without_time_are_refused() -> None:
         (["--resume", "."], 64, "has no trial.json"),
         (["--stop", "."], 64, "has no trial.json"),
         (["p.yaml", "--resume", "."], 64, "remove the profile"),
+        (["p.yaml", "--host", "local://", "--lab", "."], 64, "--lab . has no report.json"),
     ],
 )
 def test_wrong_usage_says_what_to_do(
@@ -94,7 +104,10 @@ def text_of(known: Switchback) -> str:
 
 def test_a_record_is_kept_whole_and_one_of_another_version_is_refused(tmp_path: Path) -> None:
     breach = Breach("c1", 2, TrialGuard.QUEUE, 0.7, 0.5)
-    known = Switchback(TrialDesign(pairs=8), ("c1",), record(3).blocks, (breach,), begun=3)
+    known = Switchback(
+        TrialDesign(pairs=8), ("c1",), record(3).blocks, (breach,), begun=3,
+        lab=LabFigure(0.7, 0.6, 0.8),
+    )  # fmt: skip
     TrialFile(PlannedProfile("p.yaml", SMALL), (), "run", known).write(tmp_path)
     assert read_trial(tmp_path).record == known
     file = tmp_path / "trial.json"
@@ -113,6 +126,30 @@ def test_the_result_names_the_gain_the_evidence_and_what_it_cost() -> None:
     assert "counted by rsyslogd and not identified" in text
     assert trial_json(record(8))["claim"] == "less CPU per event"
     assert "too short to show anything: 3 whole pairs" in text_of(record(3))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.75, 0.9, "the lab holds: rsyslogd's CPU per event there"),
+        (0.5, 0.6, "the lab promised more than the hosts show"),
+        (0.95, 1.1, "the hosts show more than the lab promised"),
+    ],
+)
+def test_whether_the_lab_holds_is_said_by_both_intervals(
+    low: float, high: float, said: str, tmp_path: Path
+) -> None:
+    shown = {"verdict": {"shipper_cpu": {"ratio": (low * high) ** 0.5, "low": low, "high": high}}}
+    (tmp_path / "report.json").write_text(json.dumps(shown))
+    figure = lab_figure(tmp_path)
+    text = text_of(replace(record(8), lab=figure))
+    assert said in text
+    assert "here -20.0 %" in text
+    nothing = text_of(replace(record(3), lab=figure))
+    assert "the hosts show nothing to hold beside it" in nothing
+    (tmp_path / "report.json").write_text('{"verdict": null}')
+    with pytest.raises(BadUsage, match="has no pairs of a candidate"):
+        lab_figure(tmp_path)
 
 
 def test_a_failed_candidate_is_said_with_its_figure() -> None:
