@@ -18,8 +18,6 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import IO, BinaryIO, Self, cast
 
-import psutil
-
 from tuner.errors import JobFailed
 
 UNPRIVILEGED = "nobody"
@@ -236,6 +234,9 @@ def suspended(pids: Sequence[int]) -> Iterator[None]:
 
 def _started_by(pid: int) -> tuple[int, ...]:
     """Its children, and theirs."""
+    # Imported here because what only renders starts no process.
+    import psutil
+
     with suppress(psutil.NoSuchProcess):
         return tuple(child.pid for child in psutil.Process(pid).children(recursive=True))
     return ()
