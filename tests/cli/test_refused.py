@@ -125,4 +125,9 @@ def test_a_file_of_something_else_is_named_with_what_would_do(tmp_path: Path) ->
     assert done.code == 1
     assert f"first unread line {path}:1; name what omelasticsearch" in done.err
     path.write_text("")
-    assert "empty, so nothing was refused" in here("diagnose", "--refused", path).err
+    empty = here("diagnose", "--refused", path)
+    assert empty.code == 0
+    assert "No refused document." in empty.out
+    cut = tmp_path / "cut.gz"
+    cut.write_bytes(gzip.compress(b'{"request": 1}\n' * 9)[:20])
+    assert "damaged" in here("diagnose", "--refused", cut).err

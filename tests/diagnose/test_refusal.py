@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tuner.diagnose.finding import EventEffect
 from tuner.diagnose.refusal import Keeper, NoRefusal, Refusal, Stored, Told, read_refusals
 from tuner.diagnose.refusal_kind import kinds, masked, named, shape, value_of
 from tuner.diagnose.refused import grouped
@@ -67,7 +68,8 @@ def test_each_form_tells_which_document_was_refused_and_why(form: str) -> None:
     assert json.loads(refusal.document or "") == json.loads(DOCUMENTS[1])
     assert refusal.errors[-1] == ("illegal_argument_exception", 'For input string: "Karl-8"')
     assert not refusal.is_whole
-    assert refusal.keeper is (Keeper.RETRY_RULESET if form == "retry" else Keeper.ERROR_FILE)
+    others = {"retry": Keeper.RETRY_RULESET, "omhttp": Keeper.OMHTTP}
+    assert refusal.keeper is others.get(form, Keeper.ERROR_FILE)
 
 
 @pytest.mark.parametrize("form", ["plain", "interleaved", "omhttp"])
@@ -222,3 +224,51 @@ def test_public_reports_are_named_by_what_their_threads_found(report: Mapping[st
     line = json.dumps({"url": "", "response": [{"request": "", "reply": json.dumps(answer)}]})
     (group,) = grouped(told(line)).groups
     assert (group.named.kind.name, group.named.field) == (report["kind"], report["field"])
+
+
+LEAKS = {
+    "a source behind the words": 'failed at [Source: (byte[])"{"pw":"hunter2SECRET"}"',
+    "quotes that do not pair": "cannot use field's value: 'a 'hunter2SECRET' b' here",
+    "a word of the document": "flux hunter2SECRET is not aligned",
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_what_the_engine_quotes_of_a_document_is_not_shown(leak: str) -> None:
+    shown = masked(LEAKS[leak], '{"pw":"hunter2SECRET"}')
+    assert "SECRET" not in shown
+    assert "hunter" not in shown
+
+
+def test_an_event_with_a_status_and_an_error_of_its_own_is_no_answer() -> None:
+    own = {"status": 500, "error": "db login failed", "omes": FORMS["retry"]["omes"]}  # type: ignore[index]
+    (refusal,) = (item for item in told(json.dumps(own)) if isinstance(item, Refusal))
+    assert named(refusal).field == "code"
+    plain = told(json.dumps({"status": 500, "error": "db login failed"}))
+    assert not [item for item in plain if isinstance(item, Refusal)]
+
+
+@pytest.mark.parametrize(
+    ("url", "index"),
+    [
+        ("http://elastic:SECRET@127.0.0.1:9200/_bulk", ""),
+        ("https://u:SECRET@logs.example.com/", ""),
+        ("http://es:9200/logs-1/_bulk?timeout=1m", "logs-1"),
+        ("http://es:9200/logs-2/_doc/7", "logs-2"),
+        ("http://loki:3100/loki/api/v1/push", ""),
+    ],
+)
+def test_an_index_is_taken_from_the_path_alone(url: str, index: str) -> None:
+    answer = {"status": 0, "message": "NULL: curl request failed or no response"}
+    line = json.dumps({"request": {"url": url, "postdata": "{}"}, "response": answer})
+    (refusal,) = (item for item in told(line) if isinstance(item, Refusal))
+    assert refusal.index == index
+    (group,) = grouped([refusal]).groups
+    assert group.named.kind.name == "no_answer"
+    assert group.effect is EventEffect.LATE
+
+
+def test_an_answer_within_a_line_of_a_log_is_read() -> None:
+    answer = json.dumps({"omes": FORMS["retry"]["omes"]})  # type: ignore[index]
+    text = f"Nov 30 01:00:00 web1 omes: {answer} tail"
+    assert [named(item).field for item in told(text) if isinstance(item, Refusal)] == ["code"]

@@ -80,7 +80,7 @@ def test_included_files_the_old_format_and_words_for_on_count(tmp_path: Path) ->
     )
     sync = fact(need("action", "omfile", "sync", "on")).concerns(base)
     assert sync is not None
-    assert sync.file == str(tmp_path / "more.conf")
+    assert sync[0].file == str(tmp_path / "more.conf")
     assert fact(need("module", "imudp")).concerns(base) is not None
     assert fact(need("action", "omfwd", "queue.type", "disk linkedlist")).concerns(base) is not None
     assert fact(need("action", "omfwd", "queue.size", absent=True)).concerns(base) is not None

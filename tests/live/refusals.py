@@ -85,7 +85,8 @@ MADE: tuple[MadeRefusal, ...] = (
     ),
     MadeRefusal(
         "date", "when", '{"message":"%msg:::json%","when":"%timereported%"}',
-        requests=[_index(mapped(when={"type": "date"}))], by_mapping=True,
+        requests=[_index(mapped(when={"type": "date"}))],
+        mended_template='{"message":"%msg:::json%","when":"%timereported:::date-rfc3339%"}',
     ),
     MadeRefusal(
         "address", "value", _PROGRAM, requests=[_index(mapped(value={"type": "ip"}))],

@@ -48,7 +48,7 @@ def compared(conf: Path, old: str, new: str) -> list[dict[str, object]]:
         "--rsyslogd", PROGRAMS[old], "--new-rsyslogd", PROGRAMS[new], folder=conf.parent,
     )  # fmt: skip
     assert done.code in {0, 2}, done.err
-    found: list[dict[str, object]] = json.loads(done.out)["compared"]
+    found: list[dict[str, object]] = json.loads(done.out)["compared"]["differences"]
     return found
 
 

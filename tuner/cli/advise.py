@@ -55,6 +55,8 @@ def advise(options: AdviseArguments) -> None:
     require_configuration(conf, None if profile == LOCAL else profile)
     written = read_profile(conf or profile)
     if options.upgrade:
+        if write is not None:
+            raise BadUsage("--write: not with --upgrade, which changes nothing")
         # Imported here because advice alone does not need it.
         from tuner.cli.upgrade import advise_upgrade
 
@@ -92,7 +94,9 @@ def advise(options: AdviseArguments) -> None:
         "repairs": [vars(repair) | {"why": repair.why} for repair in advice.repairs],
         "changes": advice.changes,
         "left": advice.left,
-        "faults": [{"at": str(step.at), **fault_json(step.fact)} for step in faults],
+        "faults": [
+            {"at": [str(place) for place in step.at], **fault_json(step.fact)} for step in faults
+        ],
         "written": None if write is None else str(write),
         "next": next_command,
     }

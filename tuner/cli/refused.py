@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -51,8 +51,9 @@ def diagnose_refused(
     names = tuple(map(str, files))
     with say_when_slow("reading what was refused"):
         refused = grouped(read_refusals(_lines(map(Path, names), remarks)))
-    if not refused.count and not refused.stored:
-        raise JobFailed(_nothing(names, refused))
+    is_read = refused.count or refused.twice or refused.stored
+    if not is_read and (refused.cut or refused.unread or remarks):
+        raise JobFailed(_nothing(names, refused, remarks))
     ways = tuple(_ways(refused, options.elasticsearch, origin))
     made = RefusedDiagnosis(names, refused, ways, tuple(remarks), options.show_documents)
     print_blocks(options.output, refused_json(made), refused_blocks(made))
@@ -67,10 +68,10 @@ def _lines(paths: Iterable[Path], remarks: list[str]) -> Iterator[Numbered]:
     return chain.from_iterable(lines_of(path, remarks.append, LONGEST) for path in paths)
 
 
-def _nothing(names: tuple[str, ...], refused: Refusals) -> str:
+def _nothing(names: tuple[str, ...], refused: Refusals, remarks: Sequence[str]) -> str:
     shown = ", ".join(names[:3])
     if not refused.cut and not refused.unread:
-        return f"{shown}: empty, so nothing was refused since it was made"
+        return "; ".join(remarks)
     file, line = refused.first_unread[0]
     return (
         f"no refused document in {shown}: first unread line {file}:{line}; name what "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,12 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tuner.cases.difference import RunDifference, differences
-from tuner.cases.run import Came, Sent, run, surface
-from tuner.cli.console import labelled, print_result, say, working, wrapped
+from tuner.cases.run import Came, Sent, Surface, run, surface
+from tuner.cli.console import labelled, print_result, working, wrapped
 from tuner.cli.usage.profiles import AdviseArguments
 from tuner.diagnose.settings import base_of_profile
 from tuner.engines.release import NEWEST_READ, Release
-from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Problem, Severity
+from tuner.engines.versions import VERSIONS
+from tuner.errors import (
+    BadProfile,
+    BadUsage,
+    DifferencesFound,
+    JobFailed,
+    Problem,
+    ProgramMissing,
+    Severity,
+)
 from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec, Transport, loopback
 from tuner.host.programs import choose_rsyslogd, rsyslog_version, rsyslogd
@@ -94,9 +104,10 @@ def advise_upgrade(options: AdviseArguments, written: LoadedProfile) -> None:
     lines = [*_text(name, upgrades, steps, refused, warned), *_run_text(ran)]
     print_result(options.output, "upgrade", fields, "\n".join(lines))
     broken = sum(step.is_broken for step in steps) + len(refused)
-    if broken or ran:
+    found = () if ran is None else ran.differences
+    if broken or found:
         what = counted(broken, "thing") + (" breaks" if broken == 1 else " break")
-        raise DifferencesFound(what if broken else counted(len(ran or ()), "difference"))
+        raise DifferencesFound(what if broken else counted(len(found), "difference"))
 
 
 def _upgrade(text: str, release: Release) -> _Upgrade:
@@ -113,11 +124,19 @@ def _upgrade(text: str, release: Release) -> _Upgrade:
     upgrade = _Upgrade(software, before, found[2])
     old, new = upgrade.versions
     if new <= old:
-        raise BadUsage(f"--upgrade {text}: {found[2]} is not newer than {before}, which is what "
-                       "the profile or the installed rsyslogd says")  # fmt: skip
-    if is_rsyslog and new > (8, NEWEST_READ):
-        say(f"nothing is known of releases after 8.{NEWEST_READ}")
+        told = "" if found[1] else ", which is what the profile or the installed rsyslogd says"
+        raise BadUsage(f"--upgrade {text}: {found[2]} is not newer than {before}{told}")
+    newest = (8, NEWEST_READ) if is_rsyslog else _newest(software)
+    if new[:2] > newest:
+        known = ".".join(map(str, newest))
+        raise BadUsage(f"--upgrade {text}: releases up to {known} are known")
     return upgrade
+
+
+def _newest(software: Software) -> Version:
+    """The newest release of an engine that is known."""
+    releases = (known.release for known in VERSIONS)
+    return max(one.engine_version for one in releases if one.engine.value == software.value)
 
 
 def _lint_changes(
@@ -148,36 +167,68 @@ def _linted(
         return bad.problems
 
 
-def _compared(base: Base, new: Path) -> tuple[RunDifference, ...]:
-    """What the rsyslogd at `new` makes otherwise of the same messages; nothing is left running."""
-    old, sent = Path(rsyslogd()), _messages(base)
-    with working(f"sending {counted(len(sent), 'message')} through {rsyslog_version()}"):
+@dataclass(frozen=True)
+class _Compared:
+    """What two rsyslogds made of the same messages: their releases, what differs, to which outputs
+    something came, to which nothing, and what was not compared, with the reason."""
+
+    releases: tuple[str, str]
+    differences: tuple[RunDifference, ...]
+    reached: tuple[str, ...]
+    silent: tuple[str, ...]
+    untested: tuple[str, ...]
+
+
+def _compared(base: Base, new: Path) -> _Compared:
+    """Send the same messages through the chosen rsyslogd and the one at `new`; nothing is left
+    running."""
+    if not new.is_file() or not os.access(new, os.X_OK):
+        raise BadUsage(f"--new-rsyslogd {new}: this is no program; name the file of an rsyslogd")
+    old, before, tested = Path(rsyslogd()), rsyslog_version(), surface(base)
+    sent = _messages(base, tested)
+    with working(f"sending {counted(len(sent), 'message')} through {before}"):
         first = _came(base, sent)
         repeated = first if isinstance(first, str) else _came(base, sent)
     try:
         choose_rsyslogd(new)
-        with working(f"sending them through {rsyslog_version()}"):
+        after = rsyslog_version()
+        with working(f"sending them through {after}"):
             other = _came(base, sent)
     finally:
         choose_rsyslogd(old)
+    untested = [str(gap) for gap in tested.gaps] + [
+        f"{action.origin}: the path of its dynaFile"
+        for _, action in base.of_kind("action") if action.get("dynaFile") is not None
+    ]  # fmt: skip
+    releases = (before, after)
     if isinstance(first, str) or isinstance(repeated, str) or isinstance(other, str):
-        before, after = (came if isinstance(came, str) else "taken" for came in (first, other))
+        was, will = (came if isinstance(came, str) else "taken" for came in (first, other))
+        if "taken" not in {was, will}:
+            return _Compared(releases, (), (), (), (*untested, f"all: {was}"))
         number = len(sent)
-        return (RunDifference("rsyslogd", "the configuration", before, after, number, number),)
-    return differences(first, repeated, other)
+        refused = RunDifference("rsyslogd", "the configuration", was, will, number, number)
+        return _Compared(releases, (refused,), (), (), tuple(untested))
+    came = {one.output for run in (first, other) for message in run for one in message}
+    return _Compared(
+        releases,
+        differences(first, repeated, other),
+        tuple(output for output in tested.outputs if output in came),
+        tuple(output for output in tested.outputs if output not in came),
+        tuple(untested),
+    )
 
 
 def _came(base: Base, sent: Sequence[Sent]) -> tuple[tuple[Came, ...], ...] | str:
     """What came of each message, or why rsyslogd does not take the configuration."""
     try:
         return run(base, sent)
-    except JobFailed as refused:
+    except (JobFailed, ProgramMissing) as refused:
         return str(refused)
 
 
-def _messages(base: Base) -> list[Sent]:
+def _messages(base: Base, tested: Surface) -> list[Sent]:
     """Messages that take the ways of the configuration, by its first input."""
-    source, kind = next(iter(surface(base).inputs.items()), (None, None))
+    source, kind = next(iter(tested.inputs.items()), (None, None))
     if source is None or kind is None:
         raise BadUsage("--new-rsyslogd: the configuration has no input that takes messages here")
     facts, sizes = TRANSPORTS[kind], MessageBytes()
@@ -230,7 +281,7 @@ def _text(
 def _listed(steps: Sequence[UpgradeStep]) -> Iterator[str]:
     for step in steps:
         fact = step.fact
-        where = f"{step.at}: " if step.at.file else ""
+        where = f"{step.where}: " if step.at else ""
         yield wrapped(f"{where}{fact.what}", "    ", "  - ")
         rows = [("is", (_kind(step),))]
         if fact.way_out and step.part is not UpgradePart.LEAVES:
@@ -248,19 +299,24 @@ def _kind(step: UpgradeStep) -> str:
     return f"{fact.effect}, {fact.state}"
 
 
-def _run_text(ran: tuple[RunDifference, ...] | None) -> Iterator[str]:
-    if ran is not None:
-        yield from ("", f"The same {_MESSAGES} messages through both rsyslogds")
-        yield from (wrapped(str(one), "    ", "  - ") for one in ran)
-        if not ran:
-            yield "  - the same documents, lines and forwards"
+def _run_text(ran: _Compared | None) -> Iterator[str]:
+    if ran is None:
+        return
+    yield from ("", f"The same {_MESSAGES} messages through {' and '.join(ran.releases)}")
+    yield from (wrapped(str(one), "    ", "  - ") for one in ran.differences)
+    if not ran.differences:
+        same = f"the same came to {', '.join(ran.reached)}" if ran.reached else "nothing to compare"
+        yield wrapped(same, "    ", "  - ")
+    if ran.silent:
+        yield wrapped(f"no message came to {', '.join(ran.silent)}", "    ", "  - ")
+    yield from (wrapped(f"not compared: {what}", "    ", "  - ") for what in ran.untested)
 
 
 def _step_json(step: UpgradeStep) -> dict[str, object]:
     fact = step.fact
     return {
         "part": step.part.value,
-        "at": str(step.at) if step.at.file else None,
+        "at": [str(place) for place in step.at],
         "first": step.is_first,
         "sure": fact.is_sure,
         "no_way_back": fact.has_no_way_back,

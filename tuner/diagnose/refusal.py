@@ -11,18 +11,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import repeat
 from typing import Any
+from urllib.parse import urlsplit
 
 from tuner.modules.stats_rounds import Numbered
 
 _ACTION = re.compile(r'\s*\{\s*"(index|create|update|delete)"\s*:\s*\{')
 _OPERATIONS = ("index", "create", "update", "delete")
 _OK = 300
-# What RSYSLOG_DebugFormat writes before local variables.
-_LOCALS = re.compile(r"\s*\$\.:\s*(?=\{)")
+# What a template writes before an answer, and RSYSLOG_DebugFormat before local variables and around
+# them.
+_BEFORE_JSON = re.compile(r"[^{]*(?=\{)")
+_OF_ANSWER = ('"omes"', '"writeoperation"')
+_OF_DEBUG_FORMAT = re.compile(
+    r"Debug line with all properties:|FROMHOST:|TAG: |msg: |escaped msg: |inputname: |\$[!./]:"
+)
 # A line of an engine's log begins with a time in brackets, or is JSON.
 _HEAD = re.compile(r"\[\d{4}-\d\d-\d\dT[^\]]*\]\[\s*(\w+)\s*\]\[[^\]]*\]\s*(.*)")
 _THROWN = re.compile(r"\s*(?:Caused by: )?(?:[a-z]\w*\.)*(\w+?)(?:Exception|Error)(?:\[|: )(.*)")
@@ -31,13 +37,17 @@ _OF_ITEM = re.compile(r"\{\[([^\]]+)\](?:\[[^\]]*\])*, source\[(.*)\]\}", re.DOT
 _WATERMARK = re.compile(r"flood.?stage disk watermark .*", re.DOTALL)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _DEEPEST = 8
+_DECODE = json.JSONDecoder().raw_decode
+# The path of a request names the index of a document, or of a bulk.
+_INDEX_IN_PATH = re.compile(r"/([^/]+)/(?:_bulk|_doc|_create)(?:/[^/]*)?")
 
 
 class Keeper(Enum):
-    """Who kept a refused document: what rsyslog sends no more, what a retry ruleset took, or the
-    engine, which does not know what rsyslog did."""
+    """Who kept a refused document: what omelasticsearch sends no more, each attempt of omhttp, what
+    a retry ruleset took, or the engine, which does not know what rsyslog did."""
 
     ERROR_FILE = "errorfile"
+    OMHTTP = "errorfile of omhttp"
     RETRY_RULESET = "retry ruleset"
     ENGINE_LOG = "log of the engine"
 
@@ -96,15 +106,20 @@ def read_refusals(lines: Iterable[Numbered]) -> Iterator[Told]:
 
 
 def _told(file: str, number: int, text: str, log: _EngineLog) -> Iterator[Told]:
-    local = _LOCALS.match(text)
-    start = 0 if local is None else local.end()
+    start = 0
+    if not text.startswith("{") and any(word in text for word in _OF_ANSWER):
+        before = _BEFORE_JSON.match(text)
+        start = 0 if before is None else before.end()
     if not text.startswith("{", start):
-        if not log.take(file, number, text):
+        if not log.take(file, number, text) and _OF_DEBUG_FORMAT.match(text) is None:
             yield NoRefusal(file, number, is_cut=False)
         return
     try:
-        data = json.loads(text[start:])
+        data, end = _DECODE(text, start)
     except (ValueError, RecursionError):
+        yield NoRefusal(file, number, is_cut=True)
+        return
+    if start == 0 and text[end:].strip():
         yield NoRefusal(file, number, is_cut=True)
         return
     if isinstance(data, dict) and log.take_json(file, number, data):
@@ -127,7 +142,8 @@ def _of_json(data: Mapping[str, Any], file: str, number: int) -> Iterator[Told]:
             yield from answers.item(item, of_item)
     elif isinstance(request, dict) and isinstance(response, dict):
         status, message = response.get("status"), str(response.get("message", ""))
-        yield from answers.whole(request, _object(message) or message, _status(status))
+        made = replace(answers, keeper=Keeper.OMHTTP)
+        yield from made.whole(request, _object(message) or message, _status(status))
     elif isinstance(request, dict):
         yield from answers.whole(request, reply, 0)
     else:
@@ -142,6 +158,7 @@ class _Answers:
 
     file: str
     line: int
+    keeper: Keeper = Keeper.ERROR_FILE
 
     def whole(self, request: Mapping[str, Any], reply: object, status: int) -> Iterator[Told]:
         """The answer to a request, with or without one for each document."""
@@ -156,14 +173,14 @@ class _Answers:
         error = reply.get("error") if isinstance(reply, Mapping) else None
         if isinstance(reply, Mapping):
             status = _status(reply.get("status")) or status
-        errors = tuple(_errors(error)) or (("", str(reply)[:2000]),)
-        index = str(request.get("url", "")).partition("?")[0].rstrip("/").rpartition("/")[0]
-        named = index.rpartition("/")[2] if "://" not in index[-3:] else ""
+        errors = tuple(_errors(error)) or (("", _words(reply)),)
+        path = _INDEX_IN_PATH.fullmatch(urlsplit(str(request.get("url", ""))).path)
+        named = "" if path is None else path[1]
         for of_item in documents or (posted,):
             operation, item_index, text = _request(of_item)
             yield Refusal(
                 status, errors, item_index or named, operation, text,
-                is_whole=True, keeper=Keeper.ERROR_FILE, file=self.file, line=self.line,
+                is_whole=True, keeper=self.keeper, file=self.file, line=self.line,
             )  # fmt: skip
 
     def item(self, answer: object, request: object) -> Iterator[Told]:
@@ -184,7 +201,7 @@ class _Answers:
         _, index, text = _request(request if isinstance(request, str) else "")
         yield Refusal(
             status, errors, str(result.get("_index") or index), operation, text,
-            is_whole=False, keeper=Keeper.ERROR_FILE, file=self.file, line=self.line,
+            is_whole=False, keeper=self.keeper, file=self.file, line=self.line,
         )  # fmt: skip
 
 
@@ -235,12 +252,23 @@ def _retried(
 
 
 def _omes(data: object, depth: int) -> Mapping[str, Any] | None:
-    """The object with the engine's answer, wherever a template put it."""
+    """The object with the engine's answer, wherever a template put it; an event may have a status
+    and an error of its own."""
     if not isinstance(data, Mapping) or not depth:
         return None
-    if "status" in data and ("error" in data or "writeoperation" in data):
+    is_answer = "writeoperation" in data or isinstance(data.get("error"), Mapping)
+    if "status" in data and is_answer:
         return data
-    return next((found for value in data.values() if (found := _omes(value, depth - 1))), None)
+    inner = sorted(data.items(), key=lambda item: item[0] != "omes")
+    return next((found for _, value in inner if (found := _omes(value, depth - 1))), None)
+
+
+def _words(reply: object) -> str:
+    """What an answer without an error says: a text, or the texts of an object."""
+    if isinstance(reply, Mapping):
+        texts = [f"{name}: {value}" for name, value in reply.items() if isinstance(value, str)]
+        return "; ".join(texts)[:2000]
+    return str(reply)[:2000]
 
 
 def _errors(error: object) -> Iterator[tuple[str, str]]:

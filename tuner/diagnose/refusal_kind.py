@@ -108,7 +108,10 @@ def named(refusal: Refusal) -> NamedRefusal:
 
 _TOO_LARGE = 413
 # Where the words are a proxy's.
-_BY_STATUS = {401: "not_allowed", 403: "not_allowed", 429: "rejected", 503: "not_ready"}
+_BY_STATUS = {
+    401: "not_allowed", 403: "not_allowed", 404: "no_such_address", 429: "rejected",
+    500: "server_failed", 502: "server_failed", 503: "server_failed", 504: "server_failed",
+}  # fmt: skip
 
 
 # Elasticsearch 6 and older name no type.
@@ -141,7 +144,11 @@ _VALUES = (
 )
 _VALUE = re.compile("|".join(_VALUES), re.DOTALL)
 _LONGEST = 40
-_QUOTED = re.compile(r"\[([^\[\]]*)\]|\"([^\"]*)\"|'([^']*)'")
+# Quotes of a document do not pair.
+_QUOTED = (
+    re.compile('"(.*)"', re.DOTALL), re.compile("'(.*)'", re.DOTALL), re.compile(r"\[([^\[\]]*)\]"),
+)  # fmt: skip
+_WORD = re.compile(r"[^\W_]{4,}")
 
 
 def value_of(text: str) -> str | None:
@@ -166,11 +173,15 @@ def _shape_of(character: str) -> str:
     return character if character.isprintable() else "?"
 
 
-def masked(text: str) -> str:
-    """The engine's words with all that they quote by its shape."""
-    return _QUOTED.sub(_masked, text)
+def masked(text: str, document: str = "") -> str:
+    """The engine's words without the document that they quote at their end, and by its shape alone
+    what stands between the first and the last quote of a kind, in brackets, and in the document."""
+    kept = text.partition("[Source:")[0]
+    for pattern in _QUOTED:
+        kept = pattern.sub(_masked, kept)
+    held = frozenset(_WORD.findall(document))
+    return _WORD.sub(lambda word: shape(word[0]) if word[0] in held else word[0], kept)
 
 
 def _masked(found: re.Match[str]) -> str:
-    inner = next(part for part in found.groups() if part is not None)
-    return f"{found[0][0]}{shape(inner)}{found[0][-1]}"
+    return f"{found[0][0]}{shape(found[1])}{found[0][-1]}"

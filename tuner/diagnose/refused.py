@@ -73,7 +73,7 @@ class RefusedGroup:
             return None
         if self.keeper is Keeper.ENGINE_LOG:
             return EventEffect.AT_RISK
-        is_late = fate is Fate.BUSY and self.keeper is Keeper.RETRY_RULESET
+        is_late = fate is Fate.BUSY and self.keeper in {Keeper.RETRY_RULESET, Keeper.OMHTTP}
         return EventEffect.LATE if is_late else EventEffect.LOST
 
     @property
@@ -97,8 +97,14 @@ class Refusals:
 
     @property
     def count(self) -> int:
-        """How many documents were refused."""
-        return sum(group.count for group in self.groups) + self.others
+        """How many documents were refused, and are not stored already."""
+        refused = [group for group in self.groups if group.named.kind.fate is not Fate.STORED]
+        return sum(group.count for group in refused) + self.others
+
+    @property
+    def twice(self) -> int:
+        """How many were stored already when they came."""
+        return sum(g.count for g in self.groups if g.named.kind.fate is Fate.STORED)
 
 
 def grouped(told: Iterable[Told]) -> Refusals:
@@ -128,7 +134,7 @@ def _group_of(
     groups: dict[tuple[str, str, str], RefusedGroup], refusal: Refusal
 ) -> RefusedGroup | None:
     found = named(refusal)
-    words = masked(refusal.errors[-1][1] if refusal.errors else "")[:300]
+    words = masked(refusal.errors[-1][1] if refusal.errors else "", refusal.document or "")[:300]
     other = words if found.kind.name == "unknown" else ""
     key = (found.kind.name, found.field, other)
     if key not in groups and len(groups) >= _MOST_GROUPS:

@@ -13,11 +13,19 @@ from tuner.diagnose.refusal_kind import MendedIn
 from tuner.diagnose.refused import RefusedGroup
 from tuner.script.objects import Base
 from tuner.script.script import ScriptObject, ScriptPosition, SetVariable, walk
-from tuner.script.template import Template, TemplateProperty, members_of, template_of
+from tuner.script.template import (
+    NamedText,
+    Template,
+    TemplateProperty,
+    members_of,
+    template_of,
+)
 
 _SENDING = ("omelasticsearch", "omhttp")
 _TEXTS = frozenset({"json", "jsonf"})
 _MUST_BE_QUOTED = re.compile(r'["\\\x00-\x1f]')
+# Inputs change what steers, unless they are told not to.
+_STEERING = re.compile(r"[\x00-\x1f\x7f]")
 # The proof of what is mended by quoting.
 _WHOLE = "message"
 _NAMING_INDEX = ("searchIndex", "dynSearchIndex", "bulkid", "pipelineName")
@@ -120,20 +128,35 @@ def made_of(template: Template, document: str) -> Mapping[str, str] | None:
         if isinstance(data, dict):
             named = ((piece.lowered, data.get(name)) for name, piece in members(template))
             return {name: value for name, value in named if isinstance(value, str)}
-    pattern, names = "", list[TemplateProperty]()
-    for piece in template.pieces:
-        if isinstance(piece, str):
-            pattern += r"\s*".join(map(re.escape, piece.split()))
-        elif isinstance(piece, TemplateProperty):
-            pattern += "(.*?)"
-            names.append(piece)
-    found = re.fullmatch(rf"\s*{pattern}\s*", document, re.DOTALL)
-    if found is None:
-        return None
-    return {
-        piece.lowered: _plain(text, piece)
-        for piece, text in zip(names, found.groups(), strict=True)
-    }
+    return _taken_apart(template, document.strip())
+
+
+def _taken_apart(template: Template, document: str) -> Mapping[str, str] | None:
+    """The properties between the constants of a template, each up to the next constant; None where
+    two have none between them, or a constant is not there."""
+    values: dict[str, str] = {}
+    at, open_ = 0, None
+    pieces = [piece for piece in template.pieces if not isinstance(piece, NamedText)]
+    for number, piece in enumerate(pieces):
+        if isinstance(piece, TemplateProperty):
+            if open_ is not None:
+                return None
+            open_ = piece
+            continue
+        text = piece.strip() if number in {0, len(pieces) - 1} else piece
+        if not text.strip():
+            return None if number not in {0, len(pieces) - 1} else values or None
+        is_last = number == len(pieces) - 1
+        found = document.rfind(text) if is_last else document.find(text, at)
+        if found < at or (open_ is None and found != at):
+            return None
+        if open_ is not None:
+            values[open_.lowered] = _plain(document[at:found], open_)
+        at, open_ = found + len(text), None
+    if open_ is not None:
+        values[open_.lowered] = _plain(document[at:], open_)
+        at = len(document)
+    return values if at == len(document) else None
 
 
 def _plain(text: str, piece: TemplateProperty) -> str:
@@ -153,7 +176,9 @@ def cases_of(
         for document in group.documents:
             values = origin.values(document)
             message = None if values is None else values.get("msg")
-            if not proof or values is None or message is None:
+            if not proof or values is None or not message or _STEERING.search(message):
+                continue
+            if proof not in {_WHOLE, "index"} and not origin.writers(field):
                 continue
             expected = _expected(proof, field, message, origin)
             if expected is None:

@@ -3,7 +3,8 @@ differently (changes.toml), and known faults that are met or left behind (faults
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -12,7 +13,6 @@ from typing import Any
 from tuner.reading import table
 from tuner.script.objects import GLOBAL, Base
 from tuner.script.script import (
-    HERE,
     OFF,
     ON,
     Parameter,
@@ -23,6 +23,7 @@ from tuner.script.script import (
 )
 
 Version = tuple[int, ...]
+_MOST_PLACES = 4
 # Of faults, gravest first.
 _EFFECTS = ("loss", "crash", "hang", "security", "wrong", "duplicates", "cpu", "leak")
 # omfwd spells these otherwise since 8.2502.
@@ -61,13 +62,15 @@ class UpgradePart(Enum):
 @dataclass(frozen=True)
 class FactNeed:
     """What one object of a configuration must be for a fact to concern it: its kind, its module, a
-    parameter with one of some values, or without it where it is `absent`."""
+    parameter with one of some values, or without it where it is `absent`; or a regular expression
+    that a line of the configuration must fit, comments left out."""
 
     kind: str
     type: str
     parameter: str
     values: frozenset[str]
     absent: bool
+    text: str = ""
 
     def fits(self, item: ScriptObject) -> bool:
         """Whether an object is so."""
@@ -77,7 +80,10 @@ class FactNeed:
         return not self.parameter or self.takes(item.parameters)
 
     def takes(self, parameters: Iterable[Parameter]) -> bool:
-        """Whether the parameter is among these, or not, with one of the values."""
+        """Whether the parameter is among these, or not, with one of the values; without a
+        parameter, whether there are any."""
+        if not self.parameter:
+            return any(True for _ in parameters)
         names = {self.parameter, _OF_OMFWD.get(self.parameter) if self.type == "omfwd" else None}
         named = [one for one in parameters if one.key in names]
         if self.absent or not named:
@@ -117,33 +123,43 @@ class ReleaseFact:
             self.fixed is None or version < self.fixed
         )
 
-    def concerns(self, base: Base) -> ScriptPosition | None:
-        """The first object that it is about, HERE where it is none in particular; None where the
-        configuration has none of them."""
-        together: dict[tuple[str, str], list[FactNeed]] = {}
+    def concerns(self, base: Base) -> tuple[ScriptPosition, ...] | None:
+        """The objects or lines that it is about, none where it is none in particular; None where
+        it does not concern the configuration."""
+        together: dict[tuple[str, str, str], list[FactNeed]] = {}
         for need in self.needs:
-            together.setdefault((need.kind, need.type), []).append(need)
-        first = HERE
-        for (kind, _), needs in together.items():
+            together.setdefault((need.kind, need.type, need.text), []).append(need)
+        places: tuple[ScriptPosition, ...] = ()
+        for (kind, _, text), needs in together.items():
             if kind == GLOBAL:
                 if not all(need.takes(base.shared) for need in needs):
                     return None
                 continue
-            fitting = (item for item in objects(base) if all(need.fits(item) for need in needs))
-            found = next(fitting, None)
-            if found is None:
+            found = tuple(_lines(base, text) if text else _fitting(base, needs))
+            if not found:
                 return None
-            first = found.origin if first == HERE else first
-        return first
+            places = places or found
+        return places
 
 
 @dataclass(frozen=True)
 class UpgradeStep:
-    """What an upgrade means for a configuration in one respect, and the object that it is about."""
+    """What an upgrade means for a configuration in one respect, and the places that it is about."""
 
     part: UpgradePart
     fact: ReleaseFact
-    at: ScriptPosition
+    at: tuple[ScriptPosition, ...]
+
+    @property
+    def where(self) -> str:
+        """The first place, and where else; empty where it is about none in particular."""
+        if not self.at:
+            return ""
+        first, *others = self.at
+        also = ", ".join(f"{place.line}:{place.column}" for place in others[:_MOST_PLACES])
+        more = len(others) - _MOST_PLACES
+        also += f" and {more} more" if more > 0 else ""
+        return f"{first}{f' (also {also})' if also else ''}"
 
     @property
     def is_broken(self) -> bool:
@@ -165,6 +181,24 @@ def objects(base: Base) -> Iterator[ScriptObject]:
     """The objects that facts can be about."""
     yield from base.objects.values()
     yield from (item for kind in _OTHER_KINDS for item in objects_in(base.block, kind))
+
+
+def _fitting(base: Base, needs: Sequence[FactNeed]) -> Iterator[ScriptPosition]:
+    """Where the objects are that meet all of these needs."""
+    fitting = (item.origin for item in objects(base) if all(need.fits(item) for need in needs))
+    yield from dict.fromkeys(fitting)
+
+
+_COMMENT = re.compile(r"^\s*#")
+
+
+def _lines(base: Base, pattern: str) -> Iterator[ScriptPosition]:
+    """Where a text stands, comments left out."""
+    for path, text in base.text:
+        for number, line in enumerate(text.splitlines(), 1):
+            found = None if _COMMENT.match(line) else re.search(pattern, line)
+            if found is not None:
+                yield ScriptPosition(path, number, found.start() + 1)
 
 
 def upgrade_steps(
@@ -240,7 +274,7 @@ def _need(row: Mapping[str, Any]) -> FactNeed:
     values = [value] if isinstance(value, str) else value
     return FactNeed(
         row.get("kind", ""), row.get("type", "").lower(), row.get("parameter", "").lower(),
-        frozenset(map(_word, values)), row.get("absent", False),
+        frozenset(map(_word, values)), row.get("absent", False), row.get("text", ""),
     )  # fmt: skip
 
 

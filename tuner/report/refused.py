@@ -18,10 +18,14 @@ _FATES: Mapping[tuple[Keeper, Fate], str] = {
         "lost but for {file}, although the engine would have taken them later: rsyslog does not "
         "send them again"
     ),
-    (
-        Keeper.RETRY_RULESET,
-        Fate.REFUSED,
-    ): "not in the engine; the retry ruleset kept them in {file}",
+    (Keeper.OMHTTP, Fate.REFUSED): "lost but for {file}: omhttp does not send them again",
+    (Keeper.OMHTTP, Fate.BUSY): (
+        "late: omhttp sends them again, and each attempt stands in {file}, so that the same events "
+        "are counted several times"
+    ),
+    (Keeper.RETRY_RULESET, Fate.REFUSED): (
+        "not in the engine; the retry ruleset kept them in {file}"
+    ),
     (Keeper.RETRY_RULESET, Fate.BUSY): (
         "late: the retry ruleset has them, and wrote them to {file}; see that it sends them again"
     ),
@@ -71,12 +75,14 @@ def refused_blocks(made: RefusedDiagnosis) -> Iterator[PlainBlock | Caution]:
 
 def verdict(refused: Refusals) -> str:
     """How many documents were refused, of how many, for how many reasons."""
+    twice = f"; {refused.twice:,} stored already" if refused.twice else ""
     if not refused.count:
-        return "No refused document."
+        return f"No refused document{twice}."
     of = f" of {refused.stored + refused.count:,} in the same bulks" if refused.stored else ""
-    reasons = counted(len(refused.groups), "reason")
+    wrong = [group for group in refused.groups if group.named.kind.fate is not Fate.STORED]
+    reasons = counted(len(wrong), "reason")
     others = f"; {refused.others:,} for others" if refused.others else ""
-    return f"{counted(refused.count, 'document')} refused{of}, for {reasons}{others}."
+    return f"{counted(refused.count, 'document')} refused{of}, for {reasons}{others}{twice}."
 
 
 def headline(group: RefusedGroup) -> str:
@@ -108,7 +114,8 @@ def _lines(group: RefusedGroup, way: WayOfGroup, *, shows_documents: bool) -> It
     if kind.fate is Fate.STORED:
         yield "the events: stored already"
     else:
-        fate = _FATES[group.keeper, kind.fate].format(file=group.places[0][0])
+        name = group.places[0][0]
+        fate = _FATES[group.keeper, kind.fate].format(file="what came" if name == "-" else name)
         yield f"the events: {fate}"
     if kind.way_out:
         yield f"way out: {said(kind.way_out, group)}"
