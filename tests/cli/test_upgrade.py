@@ -85,7 +85,12 @@ def test_advice_names_the_known_faults_of_the_release(conf: Path) -> None:
         (("--upgrade", "syslog-ng=4.0"), "write --upgrade rsyslog=8.2610"),
         (("--upgrade", "rsyslog=8.2302..8.2102"), "is not newer than 8.2302"),
         (("--upgrade", "opensearch=3.2"), "write opensearch=OLD..3.2"),
-        (("--new-rsyslogd", "/usr/sbin/rsyslogd"), "--new-rsyslogd needs --upgrade"),
+        (("--new-rsyslogd", "/usr/sbin/rsyslogd"), "--new-elasticsearch need --upgrade"),
+        (("--upgrade", "rsyslog=8.9999"), "releases up to 8."),
+        (("--upgrade", "opensearch=1.3..9.5"), "releases up to 3."),
+        (("--upgrade", f"rsyslog={NEWEST}", "--new-elasticsearch", "http://x"), "name a profile"),
+        (("--upgrade", f"rsyslog={NEWEST}", "--new-rsyslogd", "/none"), "--new-rsyslogd /none"),
+        (("--upgrade", f"rsyslog={NEWEST}", "--write", "x"), "--write: not with --upgrade"),
     ],
 )
 def test_wrong_input_gets_one_message(conf: Path, words: tuple[str, ...], said: str) -> None:

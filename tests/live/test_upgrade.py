@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.live.conftest import tune
+from tests.live.engines import running
 from tests.live.rsyslogs import SUITES
 from tests.shipped import ROOT
+from tuner.engines.release import Release
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
 PROGRAMS = {suite.release: suite.rsyslogd for suite in SUITES}
@@ -72,3 +74,18 @@ def test_what_a_release_changed_is_found_between_these_two_alone(
     conf.write_text(text)
     found = compared(conf, *pair)
     assert [one["what"] for one in found] == ([what] if pair[1] == since else [])
+
+
+def test_an_engine_of_the_new_release_says_what_it_makes_of_the_templates(tmp_path: Path) -> None:
+    profile = tmp_path / "p.yaml"
+    text = (ROOT / "profiles/default.yaml").read_text(encoding="utf-8")
+    profile.write_text(text, encoding="utf-8")
+    words = ("advise", profile, "--upgrade", "elasticsearch=9.5", "--output", "json")
+    with running(Release.model_validate({"elasticsearch": "9.5"}), tmp_path) as client:
+        done = tune(*words, "--new-elasticsearch", client.url, folder=tmp_path)
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["engine"]["remark"] == "Elasticsearch 9.5.4 accepts it"
+    with running(Release.model_validate({"elasticsearch": "8.19"}), tmp_path) as client:
+        other = tune(*words, "--new-elasticsearch", client.url, folder=tmp_path)
+    assert other.code == 2
+    assert json.loads(other.out)["engine"]["problems"][0]["code"] == "RT501"

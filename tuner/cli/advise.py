@@ -62,8 +62,8 @@ def advise(options: AdviseArguments) -> None:
 
         advise_upgrade(options, written)
         return
-    if options.new_rsyslogd is not None:
-        raise BadUsage("--new-rsyslogd needs --upgrade")
+    if options.new_rsyslogd is not None or options.new_elasticsearch is not None:
+        raise BadUsage("--new-rsyslogd and --new-elasticsearch need --upgrade")
     require_bases_taken([written.profile], runs_here=False)
     shares = _shares(written.profile)
     written = replace(written, profile=written.profile.tuning_by(dict(shares)))

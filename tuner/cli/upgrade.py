@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +46,7 @@ from tuner.profile.workload import MessageBytes
 from tuner.schema.numerals import counted
 from tuner.script.objects import Base
 from tuner.traffic.wanted import wanted_by
+from tuner.validate.layers import Layer
 
 _UPGRADE = re.compile(r"(?:(\d+(?:\.\d+){1,2})\.\.)?(\d+(?:\.\d+){1,2})")
 _EXAMPLE = "--upgrade rsyslog=8.2610 or --upgrade elasticsearch=8.19..9.5"
@@ -92,6 +94,9 @@ def advise_upgrade(options: AdviseArguments, written: LoadedProfile) -> None:
     ran = None
     if options.new_rsyslogd is not None:
         ran = _compared(base, options.new_rsyslogd)
+    layer = None
+    if options.new_elasticsearch is not None:
+        layer = _engine_layer(written, upgrades, options.new_elasticsearch)
     fields = {
         "profile": str(written.path),
         "upgrades": [str(upgrade) for upgrade in upgrades],
@@ -99,11 +104,15 @@ def advise_upgrade(options: AdviseArguments, written: LoadedProfile) -> None:
         "refused": refused,
         "warnings": warned,
         "compared": ran,
+        "engine": layer,
     }
     name = str(written.path)
-    lines = [*_text(name, upgrades, steps, refused, warned), *_run_text(ran)]
+    lines = [
+        *_text(name, upgrades, steps, refused, warned), *_engine_text(layer), *_run_text(ran),
+    ]  # fmt: skip
     print_result(options.output, "upgrade", fields, "\n".join(lines))
     broken = sum(step.is_broken for step in steps) + len(refused)
+    broken += 0 if layer is None else len(layer.errors)
     found = () if ran is None else ran.differences
     if broken or found:
         what = counted(broken, "thing") + (" breaks" if broken == 1 else " break")
@@ -143,17 +152,20 @@ def _lint_changes(
     written: LoadedProfile, upgrades: Sequence[_Upgrade]
 ) -> tuple[list[Problem], list[Problem]]:
     """What lint refuses, and what it warns of, with the new releases alone."""
-    old, new = (_linted(written, upgrades, is_new=is_new) for is_new in (False, True))
+    old, new = (
+        made.problems if isinstance(made, BadProfile) else made.warnings
+        for made in (_released(written, upgrades, is_new=is_new) for is_new in (False, True))
+    )
     known = {(problem.code, problem.line) for problem in old}
     came = [item for item in new if (item.code, item.line) not in known]
     broken = [item for item in came if item.severity is Severity.ERROR or item.code == _TYPE]
     return broken, [item for item in came if item not in broken]
 
 
-def _linted(
+def _released(
     written: LoadedProfile, upgrades: Sequence[_Upgrade], *, is_new: bool
-) -> Sequence[Problem]:
-    """What lint says with the old or the new releases."""
+) -> LoadedProfile | BadProfile:
+    """The profile for the old or the new releases; what is wrong with it where it cannot be."""
     release = written.profile.release
     names = {"rsyslog": release.rsyslog, release.engine.value: release.engine_text}
     for upgrade in upgrades:
@@ -162,9 +174,27 @@ def _linted(
         version = upgrade.after if is_new else upgrade.before
         names[upgrade.software.value] = ".".join(version.split(".")[:2])
     try:
-        return written.with_text(edit(written.text, {"release": names})).warnings
+        return written.with_text(edit(written.text, {"release": names}))
     except BadProfile as bad:
-        return bad.problems
+        return bad
+
+
+def _engine_layer(written: LoadedProfile, upgrades: Sequence[_Upgrade], url: str) -> Layer | None:
+    """What an engine of the new release makes of the index templates; None where lint refuses the
+    profile for that release, which is told already."""
+    if written.profile.base is not None:
+        raise BadUsage(
+            "--new-elasticsearch: a configuration has no index templates: name a profile"
+        )
+    made = _released(written, upgrades, is_new=True)
+    if isinstance(made, BadProfile):
+        return None
+    # Imported here because facts need no client of the engine.
+    from tuner.engine.access import client_for
+    from tuner.validate.engine import engine_layer
+
+    with working(f"asking {url}"), closing(client_for(url, made.profile)) as client:
+        return engine_layer(made, client)
 
 
 @dataclass(frozen=True)
@@ -297,6 +327,13 @@ def _kind(step: UpgradeStep) -> str:
     if not fact.is_fault:
         return step.part.value
     return f"{fact.effect}, {fact.state}"
+
+
+def _engine_text(layer: Layer | None) -> Iterator[str]:
+    if layer is not None:
+        yield from ("", "The index templates on the new engine")
+        said = (layer.remark, *map(str, layer.problems), *layer.notes)
+        yield from (wrapped(text, "    ", "  - ") for text in said if text)
 
 
 def _run_text(ran: _Compared | None) -> Iterator[str]:

@@ -90,6 +90,9 @@ class AdviseArguments(Reporting):
     new_rsyslogd: Path | None = optional(metavar="PATH")
     """With --upgrade: send the same messages through --rsyslogd and through this one, and compare
     documents, files and forwards."""
+    new_elasticsearch: str | None = optional(metavar="URL")
+    """With --upgrade: have an engine of the new release check the index templates of the profile;
+    nothing is stored in it."""
     rsyslogd: Path | None = RSYSLOGD
 
 
