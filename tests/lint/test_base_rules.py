@@ -155,3 +155,16 @@ def test_what_a_profile_does_right_is_right_in_a_configuration(
         except BadProfile as bad:
             raise AssertionError(f"{form.__name__}: {bad}") from None
         assert rule.code not in codes(found), form.__name__
+
+
+def test_nothing_is_said_of_an_input_that_a_lab_adds(tmp_path: Path) -> None:
+    """A host that receives nothing is told nothing of imtcp."""
+    text = """
+module(load="imuxsock")
+module(load="omelasticsearch")
+action(type="omelasticsearch" searchType="" bulkmode="on")
+"""
+    release = 'release: {rsyslog: "8.2504", elasticsearch: "8.19"}\n'
+    assert "RT406" not in codes(kept(tmp_path / "none", text, release))
+    receiving = f'{text}module(load="imtcp")\ninput(type="imtcp" port="514")\n'
+    assert "RT406" in codes(kept(tmp_path / "imtcp", receiving, release))

@@ -93,13 +93,14 @@ def findings(profile: Profile) -> Iterator[Finding]:
 
 def _is_said_otherwise(profile: Profile, path: KeyPath) -> bool:
     """Whether the base writes what the profile has no value for, such as retryfailures, or a part
-    of the queue only rsyslogd reads when it starts: then the rule judged a default."""
+    of the queue only rsyslogd reads when it starts: then the rule judged a default.  So it did of
+    an input that only a lab adds."""
     if profile.base is None or not profile.base.is_read:
         return False
     kept = profile.base.kept
     place = kept.view.place(path)
     if place is None:
-        return False
+        return path[:1] == ("inputs",) and path[:2] not in kept.view.sections
     parameter = kept.changed.parameter(*place)
     is_on = parameter is not None and (parameter.text or "").lower() not in OFF
     is_read = parameter is not None and bool(parameter.texts)
