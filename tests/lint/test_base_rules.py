@@ -165,6 +165,6 @@ module(load="omelasticsearch")
 action(type="omelasticsearch" searchType="" bulkmode="on")
 """
     release = 'release: {rsyslog: "8.2504", elasticsearch: "8.19"}\n'
-    assert "RT406" not in codes(kept(tmp_path / "none", text, release))
+    assert "RT406" not in codes(kept(tmp_path / "none", {MAIN: text}, release))
     receiving = f'{text}module(load="imtcp")\ninput(type="imtcp" port="514")\n'
-    assert "RT406" in codes(kept(tmp_path / "imtcp", receiving, release))
+    assert "RT406" in codes(kept(tmp_path / "imtcp", {MAIN: receiving}, release))
