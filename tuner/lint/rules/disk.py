@@ -193,6 +193,7 @@ def _lost_in_a_downgrade(queue: PlacedQueue, profile: Profile) -> Iterator[str]:
     if is_new and queue.resolved.is_disk_assisted and queue.resolved.disk_queue_type is None:
         yield (
             f"new files of this queue get a layout that rsyslog before 8.{SEGMENTED_SINCE} "
-            "does not read: after a downgrade it silently delivers nothing of them. Set it to "
-            "disk to be able to go back, or to segmentedDisk or auto if you will not"
+            "does not read: after a downgrade it silently delivers nothing of them. Set "
+            "diskQueueType to disk to be able to go back, or to segmentedDisk or auto if you "
+            "will not"
         )
