@@ -118,11 +118,19 @@ def tries(release: Release, folder: Path) -> list[Tried]:
         and (release.engine is Engine.OPENSEARCH or version >= made.engine_since)
         and release_at_hand() < made.waits_since
     ]  # fmt: skip
-    tag = secrets.token_hex(4)
+    tag, ports = secrets.token_hex(4), free_ports(len(found))
     return [
-        Tried(made, number, f"refused-{number}-{tag}", folder / f"{number}.json", free_port())
-        for number, made in enumerate(found)
+        Tried(made, number, f"refused-{number}-{tag}", folder / f"{number}.json", port)
+        for number, (made, port) in enumerate(zip(found, ports, strict=True))
     ]
+
+
+def free_ports(number: int) -> list[int]:
+    """As many that differ: one that nobody listens on yet can come twice."""
+    ports = set[int]()
+    while len(ports) < number:
+        ports.add(free_port())
+    return [*ports]
 
 
 def passed(tried: Sequence[Tried], client: EngineClient, folder: Path) -> None:
@@ -153,7 +161,7 @@ def engine(
         yield release, client
 
 
-def mended(each: Tried, group: RefusedGroup, folder: Path) -> Tried:
+def mended(each: Tried, group: RefusedGroup, folder: Path, port: int) -> Tried:
     """The same on an index of its own, with what mends it."""
     made = each.made
 
@@ -174,7 +182,7 @@ def mended(each: Tried, group: RefusedGroup, folder: Path) -> Tried:
         index=made.mended_index,
         requests=requests,
     )
-    return Tried(changed, each.number, f"mended-{each.index}", folder / "none.json", free_port())
+    return Tried(changed, each.number, f"mended-{each.index}", folder / "none.json", port)
 
 
 def test_each_refusal_is_named_and_what_is_said_mends_it(
@@ -205,8 +213,8 @@ def tell_and_mend(release: Release, client: EngineClient, below: Path) -> None:
             wrong.append(f"{each.number} {made.kind} {made.field}: {named}: {text}")
     assert not wrong, "\n\n".join(wrong)
     again = [
-        mended(each, each.groups()[0], folder)
-        for each in tried
+        mended(each, each.groups()[0], folder, port)
+        for each, port in zip(tried, free_ports(len(tried)), strict=True)
         if each.made.kind != "stored_already"
     ]
     for each in again:
