@@ -31,9 +31,7 @@ def write_new(files: Mapping[Path, str], private: Container[Path] = ()) -> None:
     """Files that are not there yet, all of them whole or none; the private ones are for their
     owner.  Raises Refused where one exists, and JobFailed."""
     for path in files:
-        require_named(path)
-        if path.exists() or path.is_symlink():
-            raise Refused(f"{path} exists: name another file, or move it")
+        require_new(path)
     with contextlib.ExitStack() as undo:
         for path in files:
             with saying_why(path):
@@ -42,6 +40,13 @@ def write_new(files: Mapping[Path, str], private: Container[Path] = ()) -> None:
             undo.callback(path.unlink, missing_ok=True)
         put_all((path, text, None) for path, text in files.items())
         undo.pop_all()
+
+
+def require_new(path: Path) -> None:
+    """Raise Refused where a file is there already, and BadUsage for `-`."""
+    require_named(path)
+    if path.exists() or path.is_symlink():
+        raise Refused(f"{path} exists: name another file, or move it")
 
 
 def require_writable(path: Path) -> None:

@@ -35,6 +35,7 @@ POSTED = "".join(f"{ACTION}{document}\n" for document in DOCUMENTS)
 BODY = {"url": "http://127.0.0.1:9200/_bulk?", "postdata": POSTED}
 REPLY = {"took": 1, "errors": True, "items": list(ANSWERS)}
 REFUSED_ONE = {"request": f"{ACTION}{DOCUMENTS[1]}\n", "reply": json.dumps(ANSWERS[1])}
+OMES = {"writeoperation": "index", "_index": "logs-000001", "status": 400, "error": ERROR}
 FORMS: Mapping[str, object] = {
     "plain": {"request": BODY, "reply": REPLY},
     "erroronly": {
@@ -48,10 +49,7 @@ FORMS: Mapping[str, object] = {
     },
     "both": {"url": BODY["url"], "response": [REFUSED_ONE]},
     "omhttp": {"request": BODY, "response": {"status": 200, "message": json.dumps(REPLY)}},
-    "retry": {
-        "omes": {"writeoperation": "index", "_index": "logs-000001", "status": 400, "error": ERROR},
-        **json.loads(DOCUMENTS[1]),
-    },
+    "retry": {"omes": OMES, **json.loads(DOCUMENTS[1])},
 }  # fmt: skip
 
 
@@ -111,7 +109,7 @@ def test_a_page_of_a_proxy_is_told_by_its_status() -> None:
 
 
 def test_what_debug_format_writes_of_local_variables_is_read() -> None:
-    text = f"$!:{DOCUMENTS[1]}\n$.:{json.dumps({'omes': FORMS['retry']['omes']})}\n"  # type: ignore[index]
+    text = f"$!:{DOCUMENTS[1]}\n$.:{json.dumps({'omes': OMES})}\n"
     refusals = [item for item in told(text) if isinstance(item, Refusal)]
     assert [named(item).field for item in refusals] == ["code"]
 
@@ -241,7 +239,7 @@ def test_what_the_engine_quotes_of_a_document_is_not_shown(leak: str) -> None:
 
 
 def test_an_event_with_a_status_and_an_error_of_its_own_is_no_answer() -> None:
-    own = {"status": 500, "error": "db login failed", "omes": FORMS["retry"]["omes"]}  # type: ignore[index]
+    own = {"status": 500, "error": "db login failed", "omes": OMES}
     (refusal,) = (item for item in told(json.dumps(own)) if isinstance(item, Refusal))
     assert named(refusal).field == "code"
     plain = told(json.dumps({"status": 500, "error": "db login failed"}))
@@ -269,6 +267,6 @@ def test_an_index_is_taken_from_the_path_alone(url: str, index: str) -> None:
 
 
 def test_an_answer_within_a_line_of_a_log_is_read() -> None:
-    answer = json.dumps({"omes": FORMS["retry"]["omes"]})  # type: ignore[index]
+    answer = json.dumps({"omes": OMES})
     text = f"Nov 30 01:00:00 web1 omes: {answer} tail"
     assert [named(item).field for item in told(text) if isinstance(item, Refusal)] == ["code"]

@@ -170,7 +170,7 @@ def mended(each: Tried, group: RefusedGroup, folder: Path, port: int) -> Tried:
 
     requests = made.requests if made.mended_requests is None else made.mended_requests
     if made.by_mapping:
-        mapping = mapping_of(group.named.field, group.named.kind.mapping.format())
+        mapping = mapping_of(group.named.field, group.named.kind.mapping)
         known: dict[str, object] = {"message": {"type": "text"}}
         properties: Mapping[str, object] = json.loads(mapping)["properties"]
         requests = [("PUT", "/{index}", {"mappings": {"properties": {**known, **properties}}})]

@@ -19,7 +19,7 @@ from tuner.cli.console import ProblemFormat, print_problems, result, say, workin
 from tuner.cli.options import LOCAL
 from tuner.cli.profiles import CONFIGURATION, read_profile, templates_of
 from tuner.cli.usage.profiles import TestArguments
-from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Problem, Refused
+from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Problem
 from tuner.host.programs import rsyslog_version
 from tuner.lab.check import require_taken
 from tuner.lint.load import snippets_of
@@ -31,7 +31,7 @@ from tuner.render.templates import Templates
 from tuner.schema.numerals import counted
 from tuner.script.objects import Base
 from tuner.script.parser import parse
-from tuner.writing import require_writable, write_whole
+from tuner.writing import require_new, require_writable, write_whole
 
 _MOST_LINES = 500
 _RENDERED = "rendered rsyslog.conf"
@@ -168,8 +168,7 @@ def _record(
     if len(options.tests) != 1 or options.junit is not None:
         raise BadUsage("--record writes one file of cases, and tests nothing: remove the others")
     (path,) = options.tests
-    if path.exists() or path.is_symlink():
-        raise Refused(f"{path} exists: name another file, or move it")
+    require_new(path)
     require_writable(path)
     lines = _lines(log)
     profile = profile or LOCAL
@@ -178,14 +177,19 @@ def _record(
     with working(f"recording what becomes of {counted(len(lines), 'line')}"):
         sent = [Sent(input_name, line.encode()) for line in lines for _ in range(2)]
         arrived = run(subject.base, sent, TIME_ZONE)
-    target = profile if profile.is_absolute() else os.path.relpath(profile, path.parent)
-    header = {"conf" if profile.suffix == CONFIGURATION else "profile": str(target)}
+    kind = "conf" if profile.suffix == CONFIGURATION else "profile"
+    header = {kind: seen_from(path, profile)}
     chosen_input = None if options.by_input is None else input_name
     write_whole(path, recorded(header, lines, arrived, datetime.now(UTC), chosen_input))
     for line in _untested(subject):
         say(line)
     number = counted(len(lines), "case")
     result(f"{path}: {number}, by {input_name}: read what was recorded, then keep it")
+
+
+def seen_from(path: Path, source: Path) -> str:
+    """How a file of cases at `path` names what it tests: relative to it, unless absolute."""
+    return str(source) if source.is_absolute() else os.path.relpath(source, path.parent)
 
 
 def _input(name: str | None, surface: Surface) -> str:

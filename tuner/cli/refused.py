@@ -3,12 +3,12 @@ them."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
 
+from tuner.cli.cases import seen_from
 from tuner.cli.console import say, say_when_slow, working
 from tuner.cli.layout import print_blocks
 from tuner.cli.usage.hosts import DiagnoseArguments
@@ -19,7 +19,7 @@ from tuner.diagnose.refused import Refusals, RefusedGroup, grouped
 from tuner.diagnose.refused_origin import RefusedOrigin, cases_of
 from tuner.engine.client import EngineClient
 from tuner.engine.installed import mapper_of
-from tuner.errors import BadUsage, DifferencesFound, JobFailed, Refused
+from tuner.errors import BadUsage, DifferencesFound, JobFailed
 from tuner.modules.stats_rounds import Numbered
 from tuner.profile.edit import written
 from tuner.report.refused import (
@@ -31,7 +31,7 @@ from tuner.report.refused import (
     verdict,
 )
 from tuner.schema.numerals import counted
-from tuner.writing import require_writable, write_whole
+from tuner.writing import require_new, require_writable, write_whole
 
 # A line holds a bulk and its answer; the engine takes 100 MB at once.
 LONGEST = 64 * 2**20
@@ -87,10 +87,9 @@ def _ways(refused: Refusals, url: str | None, origin: RefusedOrigin | None) -> I
             mapped = dict(_mapped(refused, url))
     for number, group in enumerate(refused.groups):
         kind, field = group.named.kind, group.named.field
-        has_change = bool(kind.mapping and field)
         yield WayOfGroup(
             tuple(origin.places(group)) if origin is not None else (),
-            mapping_of(field, kind.mapping.format()) if has_change else "",
+            mapping_of(field, kind.mapping) if kind.mapping and field else "",
             mapped.get(number, ""),
         )
 
@@ -114,25 +113,25 @@ def _mapped_by(client: EngineClient, group: RefusedGroup) -> str:
 def _require_cases(path: Path, origin: RefusedOrigin | None) -> None:
     if origin is None:
         raise BadUsage("--cases needs --conf or --profile, whose template made the documents")
-    if path.exists() or path.is_symlink():
-        raise Refused(f"{path} exists: name another file, or move it")
+    require_new(path)
     require_writable(path)
 
 
 def _write_cases(
     path: Path, options: DiagnoseArguments, refused: Refusals, origin: RefusedOrigin
 ) -> None:
-    """Write a case for each kind that is mended in a template, and say for how many."""
+    """Write a case for each reason that a change to a template mends, and say how many there
+    are."""
     cases = list(cases_of(refused.groups, origin))
     if not cases:
         say(
-            f"{path}: not written: none of these is mended in a template that is known to make them"
+            f"{path}: not written: a case needs a reason that a template mends, and a document "
+            "that shows the message"
         )
         return
     source = options.conf or options.profile or Path()
-    target = source if source.is_absolute() else os.path.relpath(source, path.parent)
     kind = "profile" if options.conf is None else "conf"
-    write_whole(path, written({kind: str(target), "cases": cases}))
+    write_whole(path, written({kind: seen_from(path, source), "cases": cases}))
     left = len(refused.groups) - len(cases)
     beside = f"; {counted(left, 'reason')} not mended in a template" if left else ""
     verb = "fails" if len(cases) == 1 else "fail"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +27,7 @@ from tuner.errors import (
 )
 from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec, Transport, loopback
-from tuner.host.programs import choose_rsyslogd, rsyslog_version, rsyslogd
+from tuner.host.programs import choose_rsyslogd, require_program, rsyslog_version, rsyslogd
 from tuner.lint.load import LoadedProfile
 from tuner.lint.rules.base import refused_type
 from tuner.lint.upgrade import (
@@ -90,13 +89,18 @@ def advise_upgrade(options: AdviseArguments, written: LoadedProfile) -> None:
         for step in upgrade_steps(base, upgrade.software, *upgrade.versions)
     ]
     steps.sort(key=lambda step: step.order)
-    refused, warned = _lint_changes(written, upgrades)
+    released = _released(written, upgrades, is_new=True)
+    refused, warned = _lint_changes(_released(written, upgrades, is_new=False), released)
     ran = None
     if options.new_rsyslogd is not None:
         ran = _compared(base, options.new_rsyslogd)
     layer = None
     if options.new_elasticsearch is not None:
-        layer = _engine_layer(written, upgrades, options.new_elasticsearch)
+        if written.profile.base is not None:
+            raise BadUsage(
+                "--new-elasticsearch: a configuration has no index templates: name a profile"
+            )
+        layer = _engine_layer(released, options.new_elasticsearch)
     fields = {
         "profile": str(written.path),
         "upgrades": [str(upgrade) for upgrade in upgrades],
@@ -149,12 +153,11 @@ def _newest(software: Software) -> Version:
 
 
 def _lint_changes(
-    written: LoadedProfile, upgrades: Sequence[_Upgrade]
+    before: LoadedProfile | BadProfile, after: LoadedProfile | BadProfile
 ) -> tuple[list[Problem], list[Problem]]:
     """What lint refuses, and what it warns of, with the new releases alone."""
     old, new = (
-        made.problems if isinstance(made, BadProfile) else made.warnings
-        for made in (_released(written, upgrades, is_new=is_new) for is_new in (False, True))
+        made.problems if isinstance(made, BadProfile) else made.warnings for made in (before, after)
     )
     known = {(problem.code, problem.line) for problem in old}
     came = [item for item in new if (item.code, item.line) not in known]
@@ -179,14 +182,9 @@ def _released(
         return bad
 
 
-def _engine_layer(written: LoadedProfile, upgrades: Sequence[_Upgrade], url: str) -> Layer | None:
+def _engine_layer(made: LoadedProfile | BadProfile, url: str) -> Layer | None:
     """What an engine of the new release makes of the index templates; None where lint refuses the
-    profile for that release, which is told already."""
-    if written.profile.base is not None:
-        raise BadUsage(
-            "--new-elasticsearch: a configuration has no index templates: name a profile"
-        )
-    made = _released(written, upgrades, is_new=True)
+    profile for that release."""
     if isinstance(made, BadProfile):
         return None
     # Imported here because facts need no client of the engine.
@@ -212,8 +210,7 @@ class _Compared:
 def _compared(base: Base, new: Path) -> _Compared:
     """Send the same messages through the chosen rsyslogd and the one at `new`; nothing is left
     running."""
-    if not new.is_file() or not os.access(new, os.X_OK):
-        raise BadUsage(f"--new-rsyslogd {new}: this is no program; name the file of an rsyslogd")
+    require_program(new, "--new-rsyslogd")
     old, before, tested = Path(rsyslogd()), rsyslog_version(), surface(base)
     sent = _messages(base, tested)
     with working(f"sending {counted(len(sent), 'message')} through {before}"):

@@ -170,7 +170,8 @@ class ProductionTrial:
         begin: float,
         heard: dict[str, tuple[float, BlockFigures | None]],
     ) -> Breach | None:
-        """The first guard that B breaks by now; `heard` keeps when each host counted last."""
+        """The first guard that B has broken so far.  `heard` holds, for each host, when its
+        counters last changed, and what they were."""
         for host in self.hosts:
             seen, now = host.figures(begin), self.clock.now()
             at, last = heard[host.name]

@@ -45,8 +45,8 @@ _REPORT = "report.json"
 
 
 def lab_figure(directory: Path) -> LabFigure:
-    """What the search of a run directory has shown of its winner; raises BadUsage where it made no
-    pairs of it, or the directory is none of a search."""
+    """What a search has shown of its winner, from its run directory; raises BadUsage if it measured
+    no pairs, or the directory is not that of a search."""
     path = directory / _REPORT
     try:
         shown = json_of(path.read_text(encoding="utf-8"))["verdict"]["shipper_cpu"]

@@ -20,7 +20,6 @@ from urllib.parse import urlsplit
 from tuner.modules.stats_rounds import Numbered
 
 _ACTION = re.compile(r'\s*\{\s*"(index|create|update|delete)"\s*:\s*\{')
-_OPERATIONS = ("index", "create", "update", "delete")
 _OK = 300
 # What a template writes before an answer, and RSYSLOG_DebugFormat before local variables and around
 # them.
@@ -100,8 +99,7 @@ def read_refusals(lines: Iterable[Numbered]) -> Iterator[Told]:
         yield from log.before(text)
         if not text.strip():
             continue
-        told = list(_told(file, number, text, log))
-        yield from told
+        yield from _told(file, number, text, log)
     yield from log.end()
 
 
@@ -315,9 +313,8 @@ class _EngineLog:
         if head is not None:
             self.file, self.line, self.message, self.is_open = file, number, head[2], True
             return True
-        thrown = _THROWN.match(text)
-        if self.is_open and thrown is not None:
-            self.errors.append((_snake(thrown[1]), thrown[2]))
+        if self.is_open:
+            self._throw(text)
         return self.is_open
 
     def take_json(self, file: str, number: int, data: Mapping[str, Any]) -> bool:
@@ -329,11 +326,15 @@ class _EngineLog:
         self.file, self.line, self.message = file, number, data["message"]
         trace = data.get("stacktrace", data.get("error.stack_trace", ()))
         for line in trace.split("\n") if isinstance(trace, str) else trace:
-            thrown = _THROWN.match(str(line))
-            if thrown is not None:
-                self.errors.append((_snake(thrown[1]), thrown[2]))
+            self._throw(str(line))
         self.is_open = True
         return True
+
+    def _throw(self, line: str) -> None:
+        """Take a line of a stack trace, which may name an exception."""
+        thrown = _THROWN.match(line)
+        if thrown is not None:
+            self.errors.append((_snake(thrown[1]), thrown[2]))
 
     def end(self) -> Iterator[Told]:
         """What the entry told; nothing where it is of something else."""

@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 
 from tuner.diagnose.finding import EventEffect
 from tuner.diagnose.refusal import Keeper, NoRefusal, Refusal, Stored, Told
-from tuner.diagnose.refusal_kind import Fate, NamedRefusal, masked, named, shape, value_of
+from tuner.diagnose.refusal_kind import (
+    UNKNOWN,
+    Fate,
+    NamedRefusal,
+    masked,
+    named,
+    shape,
+    value_of,
+)
 
 _MOST_GROUPS, _MOST_NAMES, _MOST_DOCUMENTS, _MOST_UNREAD = 500, 5, 3, 20
 _LONGEST_DOCUMENT = 2000
@@ -134,12 +142,20 @@ def _group_of(
     groups: dict[tuple[str, str, str], RefusedGroup], refusal: Refusal
 ) -> RefusedGroup | None:
     found = named(refusal)
-    words = masked(refusal.errors[-1][1] if refusal.errors else "", refusal.document or "")[:300]
-    other = words if found.kind.name == "unknown" else ""
-    key = (found.kind.name, found.field, other)
-    if key not in groups and len(groups) >= _MOST_GROUPS:
-        return None
-    return groups.setdefault(key, RefusedGroup(found, words))
+    words = _words(refusal) if found.kind is UNKNOWN else ""
+    key = (found.kind.name, found.field, words)
+    if key not in groups:
+        if len(groups) >= _MOST_GROUPS:
+            return None
+        # Masking is slow: of a kind that is known it is done once.
+        groups[key] = RefusedGroup(found, words or _words(refusal))
+    return groups[key]
+
+
+def _words(refusal: Refusal) -> str:
+    """What the engine says at last, masked."""
+    last = refusal.errors[-1][1] if refusal.errors else ""
+    return masked(last, refusal.document or "")[:300]
 
 
 def _add(names: list[str], name: str, most: int) -> None:

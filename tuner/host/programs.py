@@ -82,9 +82,14 @@ def choose_rsyslogd(path: Path | None) -> None:
     """Use the rsyslogd at `path` from now on, in child processes too; None changes nothing.  Raises
     BadUsage if it is not an executable file."""
     if path is not None:
-        if not path.is_file() or not os.access(path, os.X_OK):
-            raise BadUsage(f"--rsyslogd {path}: this is no program; name the file of an rsyslogd")
+        require_program(path, "--rsyslogd")
         os.environ[CHOSEN_RSYSLOGD] = str(path.absolute())
+
+
+def require_program(path: Path, option: str) -> None:
+    """Raise BadUsage, which names the option, if this is not an executable file."""
+    if not path.is_file() or not os.access(path, os.X_OK):
+        raise BadUsage(f"{option} {path}: this is no program; name the file of an rsyslogd")
 
 
 def rsyslogd() -> str:

@@ -21,6 +21,7 @@ from tuner.script.script import (
     objects_in,
 )
 from tuner.script.template import (
+    Template,
     TemplateMember,
     TemplatePiece,
     TemplateProperty,
@@ -108,9 +109,14 @@ def _index_pieces(action: ScriptObject, base: CheckedBase) -> tuple[TemplatePiec
 
 def _pieces(action: ScriptObject, parameter: str, base: CheckedBase) -> tuple[TemplatePiece, ...]:
     """The pieces of the template that a parameter names."""
-    named = base.template(action.text(parameter))
-    template = None if named is None else template_of(named)
+    template = _template(action, parameter, base)
     return () if template is None else template.pieces
+
+
+def _template(action: ScriptObject, parameter: str, base: CheckedBase) -> Template | None:
+    """The template that a parameter names; None where it cannot be read."""
+    named = base.template(action.text(parameter))
+    return None if named is None else template_of(named)
 
 
 # What senders choose: words, which may have capitals, and texts, which may have anything.
@@ -279,8 +285,7 @@ def _is_in_utc(pieces: Iterable[TemplatePiece]) -> bool:
 
 def _members(action: ScriptObject, base: CheckedBase) -> Iterator[TemplateMember]:
     """The members of the documents that an action sends."""
-    named = base.template(action.text("template"))
-    template = None if named is None else template_of(named)
+    template = _template(action, "template", base)
     return iter(()) if template is None else members_of(template)
 
 
