@@ -39,6 +39,14 @@ def test_files_are_read_in_the_order_of_their_time(rotated: list[Path]) -> None:
     assert text == text_of("healthy").splitlines()
 
 
+def test_what_is_too_long_of_a_line_is_no_line_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "long"
+    for text in ("a" * 25 + "\nshort\n", "a" * 10 + "\nshort", "short\n" + "b" * 20):
+        path.write_text(text)
+        read = [line for _, _, line in lines_of(path, silent, longest=10)]
+        assert read == [line[:10] for line in text.splitlines()]
+
+
 def test_a_damaged_gzip_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     whole = (LOGS / "healthy.log.gz").read_bytes()
     complaints: list[str] = []

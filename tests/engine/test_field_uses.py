@@ -78,6 +78,23 @@ def test_what_was_asked_is_what_fields_are_used_for(
     assert uses(asked) == wanted
 
 
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ({"host.name.keyword": {"doc_values": 1}}, {"host.name"}),
+        ({"host.name.keyword": _MATCH}, {"host.name"}),
+        ({"host.name.keyword": {"doc_values": 1}, "host.name": _MATCH}, set()),
+        ({"message": _MATCH}, set()),
+        ({"net.port": {"doc_values": 1}}, set()),
+        ({"@timestamp": {"doc_values": 1}}, set()),
+    ],
+)
+def test_texts_of_which_only_a_keyword_was_read(asked: JSON, wanted: set[str]) -> None:
+    found = field_uses(Engine(asked), "logs-*")
+    assert found is not None
+    assert found.keywords == wanted
+
+
 def test_it_is_said_since_when_and_of_fields_that_nobody_asked() -> None:
     found = field_uses(Engine({"message": _MATCH}), "logs-*")
     assert found is not None

@@ -87,6 +87,41 @@ def test_included_files_the_old_format_and_words_for_on_count(tmp_path: Path) ->
     assert fact(need("action", "omfwd", "queue.type", absent=True)).concerns(base) is None
 
 
+DYNAMIC = """
+template(name="first" type="string" string="%$.folder%/%hostname%.log")
+template(name="list" type="list") { property(name="$.folder") constant(value="/x.log") }
+template(name="fixed" type="string" string="/var/log/%hostname%.log")
+action(type="omfile" dynaFile="NAME" PARAMETERS)
+"""
+ESCAPES = "dynafile.dangerousPermitPathEscape"
+BLOCKED = "may make no path from the root"
+LEFT = "lead out of the constant directory"
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "told"),
+    [
+        ("first", "", [BLOCKED]), ("list", "", [BLOCKED]), ("fixed", "", [LEFT]),
+        ("first", f'{ESCAPES}="on"', []), ("fixed", f'{ESCAPES}="on"', []), ("nowhere", "", []),
+    ],
+)  # fmt: skip
+def test_how_a_template_begins_decides_what_becomes_of_paths(
+    name: str, parameters: str, told: list[str], tmp_path: Path
+) -> None:
+    text = DYNAMIC.replace("NAME", name).replace("PARAMETERS", parameters)
+    steps = upgrade_steps(base_from(tmp_path, text), Software.RSYSLOG, OLD, NEW)
+    found = [words for words in (BLOCKED, LEFT) for step in steps if words in step.fact.what]
+    assert found == told
+
+
+@pytest.mark.parametrize(("path", "told"), [("%$.folder%/x", BLOCKED), ("/var/%hostname%", LEFT)])
+def test_templates_of_the_old_form_begin_as_well(path: str, told: str, tmp_path: Path) -> None:
+    base = base_from(tmp_path, f'$template old,"{path}"\n*.* ?old\n')
+    steps = upgrade_steps(base, Software.RSYSLOG, OLD, NEW)
+    found = [words for words in (BLOCKED, LEFT) for step in steps if words in step.fact.what]
+    assert found == [told]
+
+
 def test_needs_of_one_module_are_of_one_object_and_global_counts_as_one(tmp_path: Path) -> None:
     base = base_from(
         tmp_path,

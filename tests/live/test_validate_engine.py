@@ -172,6 +172,43 @@ def test_a_profile_is_tried_beside_its_own_template(
             client.request("DELETE", f"/_index_template/{one.name}")
 
 
+OWN = """\
+module(load="omelasticsearch")
+module(load="imtcp")
+input(type="imtcp" port="10514")
+template(name="day" type="string" string="tune-own-%$year%")
+action(type="omelasticsearch" searchType="" bulkmode="on" searchIndex="day" dynSearchIndex="on")
+"""
+
+
+def test_texts_that_nobody_searches_are_told_of_a_configuration(
+    running_engine: EngineClient, release: Release, tmp_path: Path
+) -> None:
+    """The engine says what was asked: of app only the keyword, of host the text too."""
+    client, path = running_engine, tmp_path / "own.conf"
+    path.write_text(OWN, "utf-8")
+    document: JSON = {"app": "sshd", "message": "one two", "host": "web1", "unasked": "x"}
+    client.request("POST", "/tune-own-1/_doc?refresh=true", document)
+    try:
+        for name in ("app", "host"):
+            counted: JSON = {"size": 0, "aggs": {"n": {"terms": {"field": f"{name}.keyword"}}}}
+            client.request("POST", "/tune-own-*/_search", counted)
+        for name, word in (("message", "two"), ("host", "web1")):
+            matching: JSON = {"query": {"match": {name: word}}}
+            client.request("POST", "/tune-own-*/_search", matching)
+        done = here("validate", path, "--elasticsearch", client.url, "--output", "json")
+    finally:
+        client.request("DELETE", "/tune-own-1")
+    assert done.code == 0, done.err
+    if release.engine is Engine.OPENSEARCH:
+        assert problems(done) == []
+        assert "this engine does not count searches by field" in str(layers(done)["engine"])
+        return
+    ((code, line, message),) = problems(done)
+    assert (code, line) == ("RT513", "5")
+    assert "nobody searched in the text of app in tune-own-*" in message
+
+
 def test_one_event_comes_through_as_described(
     engine: EngineClient, release: Release, tmp_path: Path, nothing_left_behind: None
 ) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tuner.cases.judge import shown_json
 from tuner.cases.run import Came
 
 _SHOWN = 80
@@ -73,14 +73,13 @@ def _of_message(
 def _parts(came: Came) -> Mapping[str, str]:
     arrival = came.arrival
     if arrival.place:
-        return {"where it goes": arrival.place, "the line": _shown(arrival.text)}
+        return {"where it goes": arrival.place, "the line": shown_json(arrival.text, _SHOWN)}
     fields = arrival.fields
-    whole = {"the document, which is no JSON": _shown(arrival.text)}
-    named = whole if fields is None else {f"field {k}": _shown(v) for k, v in fields.items()}
+    whole = {"the document, which is no JSON": shown_json(arrival.text, _SHOWN)}
+    named = (
+        whole
+        if fields is None
+        else {f"field {k}": shown_json(v, _SHOWN) for k, v in fields.items()}
+    )
     heads = {"index": arrival.index, "id": arrival.document_id, "pipeline": arrival.pipeline}
     return {what: text for what, text in heads.items() if text is not None} | named
-
-
-def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -148,14 +148,16 @@ def _unlike(
     name: str, wanted: TextValue | FieldValue | None, actual: object, *, is_there: bool
 ) -> str | None:
     """What a value should be and is not, behind its name."""
-    shown = f"is {'***' if names_secret(name) else _json(actual)}" if is_there else "is not there"
+    shown = (
+        f"is {'***' if names_secret(name) else shown_json(actual)}" if is_there else "is not there"
+    )
     pattern = wanted.pattern if isinstance(wanted, TextRule | FieldRule) else None
     if isinstance(wanted, FieldRule) and pattern is None:
         return f"{name} should be absent, {shown}" if is_there else None
     if pattern is not None:
         should, fits = f"match {pattern}", is_there and _fits(pattern, actual)
     else:
-        should, fits = f"be {_json(wanted)}", is_there and _same(wanted, actual)
+        should, fits = f"be {shown_json(wanted)}", is_there and _same(wanted, actual)
     return None if fits else f"{name} should {should}, {shown}"
 
 
@@ -171,9 +173,10 @@ def _fits(pattern: str, actual: object) -> bool:
     return actual is not None and re.fullmatch(pattern, text, re.DOTALL) is not None
 
 
-def _json(value: object) -> str:
+def shown_json(value: object, longest: int = _LONGEST) -> str:
+    """A value as JSON of at most so many characters."""
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return text if len(text) <= longest else f"{text[:longest]}..."
 
 
 def _came_by(arrivals: Sequence[Came]) -> str:

@@ -125,10 +125,11 @@ def _with_uses(
     if url is None or profile is None:
         raise BadUsage("the file of --uses URL is kept beside the profile: name that, -o PROFILE")
     read = parse_profile(text, str(profile), beside=original.beside, base=original.read).profile
-    names = None if read.base is None else read.base.kept.index_names
-    pattern = index or ",".join(sorted(names or ()))
+    patterns = {} if read.base is None else read.base.kept.index_patterns
+    known = {pattern for pattern in patterns.values() if pattern is not None}
+    pattern = index or ("" if None in patterns.values() else ",".join(sorted(known)))
     if not pattern:
-        raise BadUsage("events or rsyslogd make the names of indices: name them, --index PATTERN")
+        raise BadUsage("events make the whole names of indices: name them, --index PATTERN")
     with working(f"asking {url}"), closing(client_for(url, read)) as client:
         used = field_uses(client, pattern)
     if used is None:

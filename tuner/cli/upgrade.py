@@ -81,6 +81,10 @@ class _Upgrade:
 
 def advise_upgrade(options: AdviseArguments, written: LoadedProfile) -> None:
     """Carry out `rsyslog-tune advise --upgrade`; raises DifferencesFound where something breaks."""
+    if options.new_elasticsearch is not None and written.profile.base is not None:
+        raise BadUsage(
+            "--new-elasticsearch: a configuration has no index templates: name a profile"
+        )
     upgrades = [_upgrade(text, written.profile.release) for text in options.upgrade or ()]
     base = base_of_profile(written.profile)
     steps = [
@@ -96,10 +100,6 @@ def advise_upgrade(options: AdviseArguments, written: LoadedProfile) -> None:
         ran = _compared(base, options.new_rsyslogd)
     layer = None
     if options.new_elasticsearch is not None:
-        if written.profile.base is not None:
-            raise BadUsage(
-                "--new-elasticsearch: a configuration has no index templates: name a profile"
-            )
         layer = _engine_layer(released, options.new_elasticsearch)
     fields = {
         "profile": str(written.path),
@@ -224,7 +224,7 @@ def _compared(base: Base, new: Path) -> _Compared:
     finally:
         choose_rsyslogd(old)
     untested = [str(gap) for gap in tested.gaps] + [
-        f"{action.origin}: the path of its dynaFile"
+        f"{action.origin}: whether omfile takes the path of its dynaFile"
         for _, action in base.of_kind("action") if action.get("dynaFile") is not None
     ]  # fmt: skip
     releases = (before, after)

@@ -123,14 +123,13 @@ def _offer(profile: Path, several: Sequence[object]) -> Iterator[str]:
 def _asked(
     loaded: LoadedProfile, options: ValidateArguments, site: Templates | None, done: list[Layer]
 ) -> Iterator[tuple[str, Callable[[], Layer]]]:
-    """The layers that need an engine; a profile that is rejected already is not started.  What a
-    base writes is not for the profile to say."""
+    """The layers that need an engine; a profile that is rejected already is not started."""
     url, smoke = options.elasticsearch, options.smoke
     rejected = [layer.name for layer in done if layer.passed is False]
     base = loaded.profile.base
     if base is not None:
         if url is not None:
-            done.append(Layer("engine", None, "a base has documents and indices of its own"))
+            yield "engine", partial(_engine, loaded, url, site)
         if not smoke or rejected:
             why = f"rejected by {rejected[0]}" if rejected else "--smoke asks a real rsyslogd"
             done.append(Layer(DOCUMENTS, None, why))

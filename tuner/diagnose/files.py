@@ -107,8 +107,8 @@ def lines_in(
     most_bytes: int = _MOST,
     longest: int = _LONGEST,
 ) -> Iterator[Numbered]:
-    """The lines of an open file, which may be gzipped, with their numbers, up to so many bytes;
-    `complain` takes a sentence about what is not read."""
+    """The lines of an open file, which may be gzipped, with their numbers, up to so many bytes, and
+    of each at most the `longest` first; `complain` takes a sentence about what is not read."""
     is_gzipped = file.peek(2)[:2] == _GZIP
     lines = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if is_gzipped else file
     number = size = 0
@@ -119,6 +119,8 @@ def lines_in(
                 complain(f"{name}: longer than what is read: the rest after line {number:,} is not")
                 return
             yield name, number, raw.decode(errors="replace").rstrip("\r\n")
+            while not raw.endswith(b"\n") and (raw := lines.readline(longest)):
+                size += len(raw)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         complain(f"{name}: the gzip file is damaged after line {number:,}: {error}")
 

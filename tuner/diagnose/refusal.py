@@ -147,7 +147,10 @@ def _of_json(data: Mapping[str, Any], file: str, number: int) -> Iterator[Told]:
     else:
         omes = _omes(data, _DEEPEST)
         if omes is not None:
-            yield from _retried(omes, data, file, number)
+            rest = {key: value for key, value in data.items() if value is not omes}
+            document = json.dumps(rest, ensure_ascii=False) if rest and data is not omes else None
+            operation = str(omes.get("writeoperation", ""))
+            yield replace(answers, keeper=Keeper.RETRY_RULESET).told(omes, operation, "", document)
 
 
 @dataclass(frozen=True)
@@ -191,14 +194,19 @@ class _Answers:
         if not isinstance(result, Mapping):
             # With a mispaired reply (rsyslog#4472) there is no operation around it.
             operation, result = "", data
+        _, index, text = _request(request if isinstance(request, str) else "")
+        yield self.told(result, operation, index, text)
+
+    def told(
+        self, result: Mapping[str, Any], operation: str, index: str, document: str | None
+    ) -> Refusal | Stored:
+        """What the result of an operation tells; `index` is where the request wanted it to go."""
         status = _status(result.get("status"))
         errors = tuple(_errors(result.get("error")))
         if not errors and status < _OK:
-            yield Stored(1)
-            return
-        _, index, text = _request(request if isinstance(request, str) else "")
-        yield Refusal(
-            status, errors, str(result.get("_index") or index), operation, text,
+            return Stored(1)
+        return Refusal(
+            status, errors, str(result.get("_index") or index), operation, document,
             is_whole=False, keeper=self.keeper, file=self.file, line=self.line,
         )  # fmt: skip
 
@@ -229,24 +237,6 @@ def _request(text: str) -> tuple[str, str, str | None]:
     head = {} if data is None else data.get(found[1], {})
     index = head.get("_index", "") if isinstance(head, Mapping) else ""
     return found[1], str(index), document.strip() or None
-
-
-def _retried(
-    omes: Mapping[str, Any], data: Mapping[str, Any], file: str, number: int
-) -> Iterator[Told]:
-    """What a retry ruleset wrote: `$.omes`, and perhaps the document beside it."""
-    status = _status(omes.get("status"))
-    errors = tuple(_errors(omes.get("error")))
-    if not errors and status < _OK:
-        yield Stored(1)
-        return
-    rest = {key: value for key, value in data.items() if value is not omes}
-    document = json.dumps(rest, ensure_ascii=False) if rest and data is not omes else None
-    operation = str(omes.get("writeoperation", ""))
-    yield Refusal(
-        status, errors, str(omes.get("_index", "")), operation, document,
-        is_whole=False, keeper=Keeper.RETRY_RULESET, file=file, line=number,
-    )  # fmt: skip
 
 
 def _omes(data: object, depth: int) -> Mapping[str, Any] | None:

@@ -34,9 +34,9 @@ class MendedIn(Enum):
 
 @dataclass(frozen=True)
 class RefusalKind:
-    """A reason to refuse: how it is recognised, why it happens, and the way out; `mapping` is what
-    an index template would say of the field instead, `proof` how a case of `rsyslog-tune test`
-    proves that a template is mended."""
+    """A reason to refuse: how it is recognised, why it happens, and the way out, another one for
+    what a retry ruleset has already; `mapping` is what an index template would say of the field
+    instead, `proof` how a case of `rsyslog-tune test` proves that a template is mended."""
 
     name: str
     title: str
@@ -46,13 +46,14 @@ class RefusalKind:
     place: MendedIn
     why: str
     way_out: str
+    way_out_retried: str
     mapping: str
     proof: str
 
 
 UNKNOWN = RefusalKind(
     "unknown", "refused for another reason", re.compile(""), frozenset(), Fate.REFUSED,
-    MendedIn.ENGINE, "rsyslog-tune does not know these words of the engine", "", "", "",
+    MendedIn.ENGINE, "rsyslog-tune does not know these words of the engine", "", "", "", "",
 )  # fmt: skip
 
 
@@ -82,6 +83,7 @@ def kinds() -> tuple[RefusalKind, ...]:
             place=MendedIn(row["place"]),
             why=row["why"],
             way_out=row["way_out"],
+            way_out_retried=row.get("way_out_retried", row["way_out"]),
             mapping=row.get("mapping", ""),
             proof=row.get("proof", ""),
         )

@@ -85,6 +85,12 @@ class RefusedGroup:
         return EventEffect.LATE if is_late else EventEffect.LOST
 
     @property
+    def way_out(self) -> str:
+        """The way out of its kind for who kept them; empty where none is known."""
+        kind = self.named.kind
+        return kind.way_out_retried if self.keeper is Keeper.RETRY_RULESET else kind.way_out
+
+    @property
     def gravity(self) -> tuple[int, int]:
         """What sorts groups: lost for good first, then by their number."""
         return list(Fate).index(self.named.kind.fate), -self.count

@@ -215,13 +215,15 @@ class FieldUses:
     """The uses and the mapped types of fields, by path.
 
     The uses are those counted `since` that time.  If it is None, they are all uses that the mapping
-    allows, and `why` says why there are no counts.
+    allows, and `why` says why there are no counts.  `keywords` are the fields of type text of which
+    nothing but a keyword below them was read since then.
     """
 
     of_field: Mapping[str, frozenset[Use]]
     types: Mapping[str, str]
     since: datetime | None
     why: str = ""
+    keywords: frozenset[str] = frozenset()
 
 
 def field_uses(client: EngineClient, pattern: str) -> FieldUses | None:
@@ -255,9 +257,8 @@ def field_uses(client: EngineClient, pattern: str) -> FieldUses | None:
             if name in types:
                 used[name] |= frozenset(_used(types[name], counts))
     if any(used.values()):
-        return FieldUses(
-            _by_field(used, types), types, datetime.fromtimestamp(min(since) / 1000, UTC)
-        )
+        began = datetime.fromtimestamp(min(since) / 1000, UTC)
+        return FieldUses(_by_field(used, types), types, began, keywords=_keywords(used, types))
     return FieldUses(_by_field(served, types), types, None, why)
 
 
@@ -296,6 +297,12 @@ def _used(kind: str, counts: object) -> Iterator[Use]:
         yield Use.RANGE
     if columns:
         yield Use.AGGREGATE
+
+
+def _keywords(uses: Mapping[str, frozenset[Use]], types: Mapping[str, str]) -> frozenset[str]:
+    """The texts that nobody searched, and of which a keyword below them was read."""
+    parents = {path.rpartition(".")[0] for path in uses if types[path] == "keyword" and uses[path]}
+    return frozenset(path for path in parents if types.get(path) in _TEXTS and not uses[path])
 
 
 def _by_field(

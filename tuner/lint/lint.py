@@ -126,8 +126,9 @@ _RANKS = {
     **{rule.code: rule.rank for rule in BASE_RULES},
     **dict.fromkeys(("RT511", "RT512"), Rank.LOSS),
     **dict.fromkeys(("RT508", "RT509"), Rank.OTHER),
+    "RT513": Rank.ADVICE,
 }
-LATER_CODES = frozenset({"RT507", "RT508", "RT509", "RT511", "RT512"})
+LATER_CODES = frozenset({"RT507", "RT508", "RT509", "RT511", "RT512", "RT513"})
 """Those that other layers of validation warn with."""
 
 

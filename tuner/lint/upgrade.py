@@ -21,6 +21,7 @@ from tuner.script.script import (
     module_name,
     objects_in,
 )
+from tuner.script.template import TemplateProperty, template_of
 
 Version = tuple[int, ...]
 _MOST_PLACES = 4
@@ -62,8 +63,9 @@ class UpgradePart(Enum):
 @dataclass(frozen=True)
 class FactNeed:
     """What one object of a configuration must be for a fact to concern it: its kind, its module, a
-    parameter with one of some values, or without it where it is `absent`; or a regular expression
-    that a line of the configuration must fit, comments left out."""
+    parameter with one of some values, or without it where it is `absent`, or with the name of a
+    template that `begins` with a text or with a property; or a regular expression that a line of
+    the configuration must fit, comments left out."""
 
     kind: str
     type: str
@@ -71,11 +73,14 @@ class FactNeed:
     values: frozenset[str]
     absent: bool
     text: str = ""
+    begins: str = ""
 
-    def fits(self, item: ScriptObject) -> bool:
+    def fits(self, item: ScriptObject, base: Base) -> bool:
         """Whether an object is so."""
         kind = module_name(item) if item.kind == "module" else item.type
         if (self.kind and item.kind != self.kind) or (self.type and kind != self.type):
+            return False
+        if self.begins and self.begins != _beginning(base, item.text(self.parameter)):
             return False
         return not self.parameter or self.takes(item.parameters)
 
@@ -185,8 +190,19 @@ def objects(base: Base) -> Iterator[ScriptObject]:
 
 def _fitting(base: Base, needs: Sequence[FactNeed]) -> Iterator[ScriptPosition]:
     """Where the objects are that meet all of these needs."""
-    fitting = (item.origin for item in objects(base) if all(need.fits(item) for need in needs))
+    fitting = (
+        item.origin for item in objects(base) if all(need.fits(item, base) for need in needs)
+    )
     yield from dict.fromkeys(fitting)
+
+
+def _beginning(base: Base, name: str | None) -> str:
+    """What a template begins with; empty where it cannot be read."""
+    written = None if name is None else base.template(name)
+    template = None if written is None else template_of(written)
+    if template is None or not template.pieces:
+        return ""
+    return "property" if isinstance(template.pieces[0], TemplateProperty) else "text"
 
 
 _COMMENT = re.compile(r"^\s*#")
@@ -275,6 +291,7 @@ def _need(row: Mapping[str, Any]) -> FactNeed:
     return FactNeed(
         row.get("kind", ""), row.get("type", "").lower(), row.get("parameter", "").lower(),
         frozenset(map(_word, values)), row.get("absent", False), row.get("text", ""),
+        row.get("begins", ""),
     )  # fmt: skip
 
 

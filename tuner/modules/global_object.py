@@ -57,8 +57,8 @@ class Global(RsyslogSection):
         alias="localHostname",
     )
     preserve_fqdn: Switch | None = parameter(
-        "Whether the names of this host and of senders keep their domain.",
-        "Only the names that rsyslog looks up: messages carry what senders write.",
+        "Whether the name of this host keeps its domain in events of its own.",
+        "The names of senders are as they write them, or as they are looked up.",
         default="off",
     )
     net_ip_protocol: Literal["unspecified", "ipv4-only", "ipv6-only"] | None = parameter(

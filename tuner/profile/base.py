@@ -3,6 +3,7 @@ that the profile names are made in it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,7 +30,8 @@ from tuner.script.in_place import Changes, edited, mismatch
 from tuner.script.neighbours import neighbours
 from tuner.script.objects import Base, base_of
 from tuner.script.quoting import unquotable_in
-from tuner.script.script import Gap
+from tuner.script.script import Gap, ScriptObject
+from tuner.script.template import template_of
 from tuner.script.tokens import SURROGATES
 from tuner.script.view import TEMPLATE, View, view_of, wrong_setting
 
@@ -43,6 +45,7 @@ _SAID_BY_BASE = (
 _MOST_ENGINE_ACTIONS = 200
 
 
+_STARS = re.compile(r"\*+")
 _RSYSLOG = (BASE, "rsyslog")
 MAPPING, EXPLICIT = "mapping", "explicit"
 """The change of an index template that is not about a setting, and what it can be."""
@@ -106,6 +109,15 @@ class KeptBase:
         """The names of the indices that are written; None where events or rsyslogd make some."""
         return _index_names(self.changed)
 
+    @property
+    def index_patterns(self) -> Mapping[str, str | None]:
+        """By the address of an action, the names of the indices that it writes, with * for what
+        events or rsyslogd make of them; None where all of a name is made so."""
+        return {
+            address: _index_pattern(self.changed, action)
+            for address, action in self.changed.engine_actions
+        }
+
     @cached_property
     def sources(self) -> Mapping[str, str]:
         """Its files without changes and its index template, by their whole paths and as
@@ -148,6 +160,18 @@ def _index_names(base: Base) -> frozenset[str] | None:
             return None
         names.add(name)
     return frozenset(names)
+
+
+def _index_pattern(base: Base, action: ScriptObject) -> str | None:
+    index = action.get("searchIndex")
+    name = DEFAULT_INDEX if index is None else index.text
+    if name is None or not action.is_on("dynSearchIndex"):
+        return name
+    written = base.template(name)
+    template = None if written is None else template_of(written)
+    pieces = () if template is None else template.pieces
+    pattern = "".join(piece if isinstance(piece, str) else "*" for piece in pieces)
+    return _STARS.sub("*", pattern) if pattern.strip("*") else None
 
 
 def _too_many(written: Base) -> Iterator[Gap]:

@@ -117,12 +117,12 @@ def _lines(group: RefusedGroup, way: WayOfGroup, *, shows_documents: bool) -> It
         name = group.places[0][0]
         fate = _FATES[group.keeper, kind.fate].format(file="what came" if name == "-" else name)
         yield f"the events: {fate}"
-    if kind.way_out:
-        yield f"way out: {said(kind.way_out, group)}"
+    if group.way_out:
+        yield f"way out: {said(group.way_out, group)}"
     if way.mapping:
         yield f"in the index template, for indices that are made afterwards: {way.mapping}"
     yield from way.places
-    if not kind.way_out:
+    if not group.way_out:
         yield f"the engine says: {group.words}"
     if shows_documents:
         yield from (f"document: {document}" for document in group.documents)
@@ -185,7 +185,7 @@ def refused_json(made: RefusedDiagnosis) -> dict[str, object]:
                 "last": group.last,
                 "effect": None if group.effect is None else group.effect.value,
                 "why": said(group.named.kind.why, group),
-                "way_out": said(group.named.kind.way_out, group),
+                "way_out": said(group.way_out, group),
                 "mapping": way.mapping,
                 "mapped_by": way.mapped_by,
                 "places": way.places,

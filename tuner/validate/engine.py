@@ -9,6 +9,7 @@ from tuner.engine.client import ABSENT, EngineClient, EngineRefused
 from tuner.engine.installed import (
     InstalledTemplate,
     Reason,
+    field_uses,
     installed_templates,
     overriding_templates,
     reasons,
@@ -21,6 +22,7 @@ from tuner.engines.release import Engine
 from tuner.errors import KeyPath, Problem, Severity
 from tuner.lint.load import LoadedProfile
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.profile.base import KeptBase
 from tuner.profile.documents import fields_of
 from tuner.profile.placement import action_queue, working_queue
 from tuner.render.engine_files import index_patterns, index_template, priority_of
@@ -69,6 +71,7 @@ REFUSED = "RT502"
 OVERRULED = "RT503"
 NO_POLICIES = "RT504"
 NO_PIPELINE = "RT505"
+ONLY_KEYWORDS = "RT513"
 
 # What tells that policies are there at all.
 _POLICIES = {
@@ -90,6 +93,8 @@ def engine_layer(
     outputs = loaded.profile.enumerated
     if not outputs:
         return Layer(NAME, None, "no output goes into an engine")
+    if loaded.profile.base is not None:
+        return _layer_of_base(loaded, loaded.profile.base.kept, client)
     engine = facts(client)
     trial = _Trial(loaded, client, engine, installed_templates(client), templates)
     problems = (*trial.release(), *trial.outputs(), *request_problems(loaded, limits(client)))
@@ -104,6 +109,34 @@ def engine_layer(
         return layer
     count = "one problem" if len(layer.errors) == 1 else f"{len(layer.errors)} problems"
     return replace(layer, passed=False, remark=f"{_title(engine)} rejects it: {count}")
+
+
+def _layer_of_base(loaded: LoadedProfile, kept: KeptBase, client: EngineClient) -> Layer:
+    """What the cluster says of the indices that a base writes: it has no templates to be tried, and
+    its release decides no more than which rules apply."""
+    engine = facts(client)
+    problems = list[Problem]()
+    notes = [problem.message for problem in _Trial(loaded, client, engine, (), None).release()]
+    for address, pattern in kept.index_patterns.items():
+        uses = None if pattern is None else field_uses(client, pattern)
+        if uses is None:
+            missing = "events make the whole name" if pattern is None else f"{pattern} is not there"
+            notes.append(f"{address}: what is searched was not asked: {missing}")
+        elif uses.since is None:
+            notes.append(f"{address}: nothing counts what is searched in {pattern}: {uses.why}")
+        elif uses.keywords:
+            origin = kept.written.objects[address].origin
+            message = (
+                f"since {uses.since:%Y-%m-%d %H:%M} UTC nobody searched in the text of "
+                f"{', '.join(sorted(uses.keywords))} in {pattern}, only a keyword below was read, "
+                "as dynamic mapping makes both: map as a keyword what nobody needs as text, which "
+                "takes less CPU and disk"
+            )
+            problems.append(
+                Problem(origin.file, origin.line, origin.column, message, ONLY_KEYWORDS,
+                        Severity.WARNING)
+            )  # fmt: skip
+    return Layer(NAME, True, f"{_title(engine)} was asked", tuple(problems), tuple(notes))
 
 
 def _title(engine: EngineFacts) -> str:

@@ -263,6 +263,52 @@ def numbers_as_text(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
         )
 
 
+@advice("RT430").for_each(engine_actions, "template")
+def short_host_name(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
+    """This host's name without its domain in the events that are its own."""
+    sources = _own_sources(base)
+    if not sources or _keeps_domain(base) or not _names_host(action, base):
+        return
+    yield (
+        f"the events of this host ({', '.join(sources)}) carry its name cut at the first dot, and "
+        "web1.paris.example and web1.london.example are one web1 in the index; unless the names "
+        'of your hosts have no dot, write global(preserveFQDN="on")'
+    )
+
+
+_OF_THIS_HOST = ("imfile", "imjournal", "imklog", "imuxsock")
+_HOSTS = frozenset({"hostname", "source", "$myhostname"})
+
+
+def _own_sources(base: CheckedBase) -> list[str]:
+    """The modules that take events of this host."""
+    kept = base.kept.changed
+    inputs = {script.type for _, script in kept.of_kind("input")}
+    own = []
+    for module, parameters in kept.module_parameters.items():
+        socket = next((p for p in parameters if p.key == "syssock.use"), None)
+        takes_socket = module == "imuxsock" and (socket is None or socket.is_on)
+        takes_alone = module in {"imjournal", "imklog"}
+        if module in _OF_THIS_HOST and (takes_socket or takes_alone or module in inputs):
+            own.append(module)
+    return own
+
+
+def _keeps_domain(base: CheckedBase) -> bool:
+    """Whether the name of this host is written, or kept whole."""
+    shared = {parameter.key: parameter for parameter in base.kept.changed.shared}
+    keeps = shared.get("preservefqdn")
+    return "localhostname" in shared or (keeps is not None and keeps.is_on)
+
+
+def _names_host(action: ScriptObject, base: CheckedBase) -> bool:
+    """Whether the documents of an action name the host; those of rsyslog's own template do."""
+    if action.get("template") is None:
+        return True
+    members = _members(action, base)
+    return any(piece.lowered in _HOSTS for member in members for piece in member.properties)
+
+
 _NUMBERS = frozenset({"syslogseverity", "syslogfacility", "syslogpriority", "pri"})
 _LOCAL_DAYS = frozenset({"$day", "$now"})
 
