@@ -266,6 +266,34 @@ def test_an_index_is_taken_from_the_path_alone(url: str, index: str) -> None:
     assert group.effect is EventEffect.LATE
 
 
+@pytest.mark.parametrize(
+    ("status", "kind", "reason", "name"),
+    [
+        # Each seen in an error file: OpenSearch 3.8, OpenSearch 3.8, Elasticsearch 8.19 without
+        # security, omhttp of 8.2610 twice.
+        (400, "validation_exception", "Validation Failed: 1: this action would add [2] total "
+         "LOCAL_ONLY shards, but this cluster currently has [1]/[1] maximum LOCAL_ONLY shards "
+         "open;", "too_many_shards"),
+        (400, "illegal_argument_exception", "org.opensearch.tools.jackson.core."
+         "JsonParseException: Unrecognized token 'one': was expecting (JSON String", "pipeline"),
+        (500, "illegal_state_exception", "Security (authentication) is not enabled on this "
+         "cluster, so there is no active user - the [set_security_user] processor cannot be used "
+         "without security", "pipeline"),
+        (413, "", "NULL: curl request failed or no response", "too_large"),
+        (400, "media_type_header_exception", "Invalid media-type value on headers [Content-Type]",
+         "request"),
+    ],
+)  # fmt: skip
+def test_words_of_engines_that_refused_on_purpose(
+    status: int, kind: str, reason: str, name: str
+) -> None:
+    error = {"type": kind, "reason": reason} if kind else reason
+    answer = {"index": {"_index": "logs", "status": status, "error": error}}
+    line = json.dumps({"request": [f"{DOCUMENTS[0]}\n"], "reply": [json.dumps(answer)]})
+    (refusal,) = (item for item in told(line) if isinstance(item, Refusal))
+    assert named(refusal).kind.name == name
+
+
 def test_an_answer_within_a_line_of_a_log_is_read() -> None:
     answer = json.dumps({"omes": OMES})
     text = f"Nov 30 01:00:00 web1 omes: {answer} tail"

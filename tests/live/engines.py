@@ -51,10 +51,13 @@ def release_text(release: Release) -> str:
 
 @contextlib.contextmanager
 def running(
-    release: Release, folder: Path, settings: Mapping[str, str | int | bool] | None = None
+    release: Release,
+    folder: Path,
+    settings: Mapping[str, str | int | bool] | None = None,
+    files: Mapping[str, str] | None = None,
 ) -> Iterator[EngineClient]:
-    """That engine with a small heap and these node settings, its data thrown away afterwards; the
-    test is skipped where no Java for it is installed."""
+    """That engine with a small heap, these node settings and these files beside them, its data
+    thrown away afterwards; the test is skipped where no Java for it is installed."""
     distribution = distribution_for(release)
     try:
         java_for(distribution.java_lowest, distribution.java_highest)
@@ -64,6 +67,9 @@ def running(
     with scratch(folder) as below:
         node = Nodes(NodePlan(distribution, "512m", settings or {}), nodes_here(below / "engine"))
         client = node.client()
+        for written in below.rglob(f"{release.engine.value}.yml"):
+            for name, text in (files or {}).items():
+                (written.parent / name).write_text(text)
         try:
             yield client
         finally:

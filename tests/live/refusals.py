@@ -26,7 +26,8 @@ class MadeRefusal:
     `by_mapping` the mapping is the one that diagnose says.  Releases of rsyslog from `waits_since`
     on keep the event instead.  The archive of Elasticsearch 7 that runs here has no data streams.
     `or_kind` and `or_field` are what other releases of the engine call it.  Of a refusal that
-    `is_whole` rsyslogd writes nothing with erroronly or interleaved."""
+    `is_whole` rsyslogd writes nothing with erroronly or interleaved.  An engine needs the
+    `processor` of its pipeline."""
 
     kind: str
     field: str = ""
@@ -50,10 +51,19 @@ class MadeRefusal:
     or_kind: str = ""
     or_field: str = ""
     is_whole: bool = False
+    processor: str = ""
 
 
 def _index(body: Mapping[str, object]) -> Request:
     return "PUT", "/{index}", body
+
+
+def _pipeline(processor: str, **options: object) -> Request:
+    return "PUT", "/_ingest/pipeline/{index}", {"processors": [{processor: options}]}
+
+
+def _shards(number: int | None) -> Request:
+    return "PUT", "/_cluster/settings", {"transient": {"cluster.max_shards_per_node": number}}
 
 
 def _stream() -> Request:
@@ -208,5 +218,68 @@ MADE: tuple[MadeRefusal, ...] = (
         "types", action='searchType="events"', mended_action="", engine_since=8,
         engines=("elasticsearch",), is_whole=True,
     ),
+    # Elasticsearch has this processor alone here, and it wants a login.
+    MadeRefusal(
+        "pipeline", processor="set_security_user", action='pipelineName="{index}"',
+        requests=[_pipeline("set_security_user", field="user")], waits_since=2608,
+        mended_requests=[_pipeline("set_security_user", field="user", ignore_failure=True)],
+    ),
+    *(
+        MadeRefusal(
+            "pipeline", processor=processor, action='pipelineName="{index}"', waits_since=waits,
+            requests=[_pipeline(processor, **options)],
+            mended_requests=[_pipeline(processor, **options, ignore_failure=True)],
+        )
+        for processor, waits, options in (
+            ("fail", 2608, {"message": "no {{message}}"}),
+            ("date", 9999, {"field": "message", "formats": ["ISO8601"]}),
+            ("grok", 9999, {"field": "message", "patterns": ["%{IP:ip}"]}),
+            ("convert", 9999, {"field": "message", "type": "integer"}),
+            ("script", 9999, {"source": "ctx.a = ctx.b.c"}),
+            ("dissect", 9999, {"field": "message", "pattern": "%{a}:%{b}"}),
+            ("json", 9999, {"field": "message"}),
+        )
+    ),
+    MadeRefusal(
+        "pipeline", "nowhere", processor="split", action='pipelineName="{index}"',
+        requests=[_pipeline("split", field="nowhere", separator=",")],
+        mended_requests=[_pipeline("split", field="nowhere", separator=",", ignore_missing=True)],
+    ),
 )  # fmt: skip
-"""All of them; each engine gets those that it can refuse."""
+"""All that go together; each engine gets those that it can refuse."""
+
+LIMITED: tuple[MadeRefusal, ...] = (
+    MadeRefusal("too_many_shards", requests=[_shards(1)], mended_requests=[_shards(None)]),
+)
+"""Those of a limit that holds for every index of the cluster."""
+
+PASSWORD, HASH = "secret-1", "$2a$10$abcdefghijklmnopqrstuuykzUfvjF6ysNrO4nMjUx2eqP6xAPkfK"
+LOGINS: Mapping[str, str] = {
+    "users": "".join(f"{user}:{HASH}\n" for user in ("reader", "other", "writer")),
+    "users_roles": "reading:reader\nwriting_elsewhere:other\nwriting:writer\n",
+    "roles.yml": """\
+asking: {cluster: [all], indices: [{names: ['*'], privileges: [read, manage, maintenance]}]}
+reading: {indices: [{names: ['*'], privileges: [read]}]}
+writing_elsewhere: {indices: [{names: ['other-*'], privileges: [create_doc, auto_configure]}]}
+writing: {indices: [{names: ['*'], privileges: [index, auto_configure]}]}
+""",
+}
+"""Files of a node of Elasticsearch: who may log in, and what they may do."""
+_WRITER = f'uid="writer" pwd="{PASSWORD}"'
+REFUSED_LOGINS: tuple[MadeRefusal, ...] = (
+    MadeRefusal(
+        "not_allowed", action='uid="writer" pwd="wrong"', mended_action=_WRITER, is_whole=True,
+    ),
+    MadeRefusal(
+        "not_allowed", action=f'uid="nobody" pwd="{PASSWORD}"', mended_action=_WRITER,
+        is_whole=True,
+    ),
+    MadeRefusal(
+        "not_allowed", action=f'uid="reader" pwd="{PASSWORD}"', mended_action=_WRITER,
+        is_whole=True,
+    ),
+    MadeRefusal(
+        "not_allowed", action=f'uid="other" pwd="{PASSWORD}"', mended_action=_WRITER,
+    ),
+)  # fmt: skip
+"""Those of an engine that lets in only who has a login."""

@@ -9,19 +9,39 @@ import shutil
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
+import requests
 
-from tests.live.engines import EACH_RELEASE, release_text, require_taken, running
-from tests.live.refusals import MADE, MadeRefusal, Request
+from tests.live.engines import EACH_RELEASE, RELEASES, release_text, require_taken, running
+from tests.live.outputs import NO_OMHTTP, has_module
+from tests.live.refusals import (
+    LIMITED,
+    LOGINS,
+    MADE,
+    PASSWORD,
+    REFUSED_LOGINS,
+    MadeRefusal,
+    Request,
+)
 from tests.shipped import release_at_hand
 from tuner.cli.refused import LONGEST
 from tuner.diagnose.files import lines_of
 from tuner.diagnose.refusal import read_refusals
 from tuner.diagnose.refused import RefusedGroup, grouped
-from tuner.engine.client import EngineClient, EngineRefused, number_at
+from tuner.engine.client import (
+    EngineClient,
+    EngineRefused,
+    at,
+    list_at,
+    number_at,
+    object_at,
+)
 from tuner.engines.release import Engine, Release
+from tuner.engines.versions import DEFAULT
 from tuner.host.process import give_to_daemons, wait_until
 from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.rsyslogd import Rsyslogd
@@ -86,7 +106,8 @@ class Tried:
         return PIPE.format(
             number=self.number, template=quoted, port=self.port,
             before=made.before, engine_port=client.url.rpartition(":")[2], index=searched,
-            form=form, errorfile=self.errorfile, action=made.action,
+            form=form, errorfile=self.errorfile,
+            action=made.action.replace("{index}", self.index),
         ).replace('searchType=""', own_type, 1)  # fmt: skip
 
     def send(self) -> None:
@@ -101,20 +122,25 @@ class Tried:
         return grouped(read_refusals(lines_of(self.errorfile, print, LONGEST))).groups
 
     def stored(self, client: EngineClient) -> int:
-        name = self.made.index.replace("{index}", self.index)
-        try:
-            client.request("POST", f"/{name}/_refresh")
-            return number_at(client.get(f"/{name}/_count"), "count")
-        except EngineRefused:
-            return 0
+        return count_of(client, self.made.index.replace("{index}", self.index))
 
 
-def tries(release: Release, folder: Path) -> list[Tried]:
+def processors(client: EngineClient) -> set[str]:
+    """What the engine can do in a pipeline."""
+    nodes = object_at(client.get("/_nodes/ingest"), "nodes").values()
+    known = (one for node in nodes for one in list_at(node, "ingest", "processors"))
+    return {str(at(one, "type")) for one in known}
+
+
+def tries(
+    every: Sequence[MadeRefusal], release: Release, client: EngineClient, folder: Path
+) -> list[Tried]:
     """Those that this engine and the rsyslogd at hand can be given."""
-    version = release.engine_version[0]
+    version, known = release.engine_version[0], processors(client)
     found = [
-        made for made in MADE
+        made for made in every
         if release.engine.value in made.engines
+        and (not made.processor or made.processor in known)
         and (release.engine is Engine.OPENSEARCH or version >= made.engine_since)
         and release_at_hand() < made.waits_since
     ]  # fmt: skip
@@ -189,13 +215,97 @@ def test_each_refusal_is_named_and_what_is_said_mends_it(
     engine: tuple[Release, EngineClient], tmp_path: Path
 ) -> None:
     with scratch(tmp_path) as below:
-        tell_and_mend(*engine, below)
+        for every in (MADE, LIMITED):
+            tell_and_mend(every, *engine, below)
 
 
-def tell_and_mend(release: Release, client: EngineClient, below: Path) -> None:
-    folder = subfolder(below, "errors")
+SECURED: Mapping[str, str | int | bool] = {
+    "xpack.security.enabled": True,
+    # The tests have no login.  Who has one has these roles too, so they give no right to write.
+    "xpack.security.authc.anonymous.roles": "remote_monitoring_collector,asking",
+}
+
+
+@pytest.mark.parametrize(
+    "release", [one for one in RELEASES if one.engine is Engine.ELASTICSEARCH], ids=release_text
+)
+@pytest.mark.full
+def test_each_refused_login_is_named_and_mended(release: Release, tmp_path: Path) -> None:
+    require_taken(release)
+    with running(release, tmp_path, SECURED, LOGINS) as client, scratch(tmp_path) as below:
+        assert wait_until(partial(may_log_in, client), DEADLINE_S * 2)
+        tell_and_mend(REFUSED_LOGINS, release, client, below)
+
+
+def may_log_in(client: EngineClient) -> bool:
+    """Whether the node has read its files of users, which it does every five seconds."""
+    answer = requests.get(f"{client.url}/", auth=("writer", PASSWORD), timeout=DEADLINE_S)
+    return answer.status_code != HTTPStatus.UNAUTHORIZED
+
+
+# omelasticsearch writes nothing of a request that is too large (F1), omhttp does.
+OMHTTP = """\
+module(load="imptcp")
+module(load="omhttp")
+template(name="bulk" type="string"
+         string="{{\\"index\\":{{\\"_index\\":\\"INDEX\\"}}}}\\n{{\\"message\\":\\"%msg:::json%\\"}}\\n")
+input(type="imptcp" port="{port}" address="127.0.0.1")
+action(type="omhttp" name="http" server="127.0.0.1" serverport="{engine_port}" useHttps="off"
+       restpath="_bulk" template="bulk" batch="on" batch.format="newline" {limit}
+       httpContentType="application/x-ndjson" errorFile="{errorfile}"
+       queue.type="LinkedList" queue.minDequeueBatchSize="{events}"
+       queue.minDequeueBatchSize.timeout="2000")
+"""
+EVENTS, EVENT_BYTES, MOST = 10, 2000, "16kb"
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not has_module("omhttp"), reason=NO_OMHTTP)
+def test_requests_that_are_too_large_are_named_and_mended(tmp_path: Path) -> None:
+    limited = {"http.max_content_length": MOST}
+    with running(DEFAULT.release, tmp_path, limited) as client, scratch(tmp_path) as below:
+        errors = subfolder(below, "errors")
+        give_to_daemons(errors)
+        for limit, stored in (("", 0), ('batch.maxbytes="8000"', EVENTS)):
+            index, port = f"large-{secrets.token_hex(4)}", free_port()
+            errorfile = errors / index
+            text = OMHTTP.format(
+                port=port, engine_port=client.url.rpartition(":")[2], limit=limit,
+                errorfile=errorfile, events=EVENTS,
+            ).replace("INDEX", index)  # fmt: skip
+            daemon = Rsyslogd(text, subfolder(below, f"rsyslogd-{index}"), [TcpPort(port)])
+            try:
+                with socket.create_connection(("127.0.0.1", port), DEADLINE_S) as connection:
+                    line = b"<13>Nov 30 12:00:00 web1 app: %b\n" % (b"x" * EVENT_BYTES)
+                    connection.sendall(line * EVENTS)
+                wait_until(partial(is_refused_or_stored, errorfile, client, index), DEADLINE_S)
+            finally:
+                daemon.stop(DEADLINE_S)
+            assert count_of(client, index) == stored
+            if not stored:
+                (group,) = grouped(read_refusals(lines_of(errorfile, print, LONGEST))).groups
+                assert group.named.kind.name == "too_large"
+
+
+def is_refused_or_stored(errorfile: Path, client: EngineClient, index: str) -> bool:
+    return errorfile.is_file() or count_of(client, index) == EVENTS
+
+
+def count_of(client: EngineClient, name: str) -> int:
+    """How many documents an index has."""
+    try:
+        client.request("POST", f"/{name}/_refresh")
+        return number_at(client.get(f"/{name}/_count"), "count")
+    except EngineRefused:
+        return 0
+
+
+def tell_and_mend(
+    every: Sequence[MadeRefusal], release: Release, client: EngineClient, below: Path
+) -> None:
+    folder = subfolder(below, f"errors-{secrets.token_hex(2)}")
     give_to_daemons(folder)
-    tried = tries(release, folder)
+    tried = tries(every, release, client, folder)
     for each in tried:
         each.asked(each.made.requests, client)
     passed(tried, client, below)
