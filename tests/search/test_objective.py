@@ -46,14 +46,18 @@ def run(objective: Objective, factor: float, number: int, eps: float = RATE) -> 
     return replace(made, **{name: type(getattr(made, name))(getattr(made, name) * 1000 * varied)})
 
 
-def study_of(objective: Objective, factor: float, eps: float = RATE) -> Study:
+def study_of(
+    objective: Objective, factor: float, eps: float = RATE, *, steady: bool = False
+) -> Study:
+    """A search whose winner has that many times the figure; `steady` runs are all alike."""
     plan = TrialPlan(
         1.0, 4.0, objective=objective, offered=RATE if objective.facts.at_rate else None,
         outage_s=OUTAGE_S if objective is Objective.DRAIN else 0.0,
     )  # fmt: skip
     pairs = [
-        pair(number, run(objective, 1.0, number), run(objective, factor, number + 1, eps), BEST)
+        pair(number, run(objective, 1.0, first), run(objective, factor, second, eps), BEST)
         for number in range(1, 9)
+        for first, second in [(1, 1) if steady else (number, number + 1)]
     ]
     trials: list[Trial] = [replace(side, plan=plan) for both in pairs for side in both]
     options = replace(ASKED.options, objective=objective)
@@ -101,6 +105,16 @@ def test_what_got_worse_stands_in_the_headline() -> None:
     told = sentence(analyse(study_of(Objective.DISK, 0.5, eps=RATE / 2)))
     assert "-50 % disk per event" in told
     assert "It costs: events per second, steady window -50 %" in told
+
+
+def test_a_gain_that_is_sure_and_too_small_to_be_worth_a_change_is_none() -> None:
+    """Disk hardly differs from run to run: 0.2 % less is shown, and nothing to be claimed."""
+    found, shown = (study_of(Objective.DISK, factor, steady=True) for factor in (0.998, 0.98))
+    assert (judge(found).claim, judge(found).changes) == (Claim.NOT_SHOWN, BASELINE)
+    told = sentence(analyse(found))
+    assert "No improvement was shown: -0.2 % disk per event after merges (" in told
+    assert "is less than 1 %, which is worth no change" in told
+    assert judge(shown).claim is Claim.IMPROVED
 
 
 def bounded(factor: float, change: float, eps: float = 2 * RATE) -> Study:

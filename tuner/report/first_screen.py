@@ -14,7 +14,7 @@ from tuner.report.result import FRESHNESS, StudyResult
 from tuner.report.sections import Caution, FirstScreen
 from tuner.report.traffic import shares_of_actions
 from tuner.schema.numerals import counted, p_value, share
-from tuner.search.effects import EffectRatio
+from tuner.search.effects import TOLERATED, EffectRatio
 from tuner.search.study import BASELINE, Ending, Phase, Study
 from tuner.search.verdict import Claim, Loss
 
@@ -107,6 +107,12 @@ def _not_shown(result: StudyResult) -> str:
         return f"{verdict.failure}{untried}"
     if verdict.missed and claimed.shows_more:
         return "; ".join(_missed(bound, moved) for bound, moved in verdict.missed)
+    if claimed.shows_more:
+        rate = result.claimed_rate
+        return (
+            f"{_gain(rate.change(claimed).ratio)} {rate.label} ({_surely(claimed, rate)}) is less "
+            f"than {TOLERATED * 100:g} %, which is worth no change"
+        )
     slower = (_SLOWER if result.claimed_rate.is_rate else _WORSE)[claimed.high >= 1]
     best = "the best that was found" if is_tuned else "the profile with its repairs alone"
     return f"in fresh pairs {best} {slower} than {result.baseline}{untried}"

@@ -32,7 +32,7 @@ from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
 from tuner.space.knob import Cost, Knob
 
 TOLERATED = 0.01
-"""What taking changes back may cost by the estimate, as a fraction."""
+"""What taking changes back may cost by the estimate, as a fraction: less is worth no change."""
 RULED_OUT = 0.05
 """What its 95 % interval must rule out: a test of non-inferiority.  Without it, by simulation, one
 search in six lost more than 2 % where runs differ by 5 %, and one in three at 20 %."""

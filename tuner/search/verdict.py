@@ -21,7 +21,7 @@ from tuner.measure.series import restarts, speeds
 from tuner.profile.objective import FigureBound, Objective
 from tuner.search.budget import MOST_BESIDE
 from tuner.search.calibration import over_baseline
-from tuner.search.effects import Effects, effects_of, winners
+from tuner.search.effects import TOLERATED, Effects, effects_of, winners
 from tuner.search.study import (
     BASELINE,
     HERE,
@@ -221,7 +221,8 @@ class Verdict:
 
     @property
     def claimed(self) -> Comparison | None:
-        """What the claim says: the smallest of the gains, with the smallest of their bounds."""
+        """What the claim says: the smallest of the gains, with the smallest of their bounds.  It is
+        no claim where it is smaller than what changes are taken back for."""
         return least(self.scores) if self.scores else None
 
 
@@ -248,7 +249,8 @@ def judge(study: Study) -> Verdict:
     if not scores or not scores[0].enough:
         return _not_shown(study, len(pairs), candidate)
     missed = tuple(_missed(study.header.options.at_least, pairs))
-    shown = all(gain.shows_more for gain in scores) and not missed
+    is_worth_it = least(scores).ratio >= 1 + TOLERATED
+    shown = all(gain.shows_more for gain in scores) and is_worth_it and not missed
     return Verdict(
         Claim.IMPROVED if shown else Claim.NOT_SHOWN,
         candidate if shown else BASELINE,
