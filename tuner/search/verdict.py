@@ -221,8 +221,7 @@ class Verdict:
 
     @property
     def claimed(self) -> Comparison | None:
-        """What the claim says: the smallest of the gains, with the smallest of their bounds.  It is
-        no claim where it is smaller than what changes are taken back for."""
+        """What the claim says: the smallest of the gains, with the smallest of their bounds."""
         return least(self.scores) if self.scores else None
 
 
@@ -249,8 +248,7 @@ def judge(study: Study) -> Verdict:
     if not scores or not scores[0].enough:
         return _not_shown(study, len(pairs), candidate)
     missed = tuple(_missed(study.header.options.at_least, pairs))
-    is_worth_it = least(scores).ratio >= 1 + TOLERATED
-    shown = all(gain.shows_more for gain in scores) and is_worth_it and not missed
+    shown = not missed and all(g.shows_more and g.ratio >= 1 + TOLERATED for g in scores)
     return Verdict(
         Claim.IMPROVED if shown else Claim.NOT_SHOWN,
         candidate if shown else BASELINE,
