@@ -1,10 +1,12 @@
 """What each mode of an index costs, and what searches cost there.  Run by hand:
 
-python -m tests.benchmarks.index_modes [--documents 1000000] [--rounds 15]
+python -m tests.benchmarks.index_modes [--documents 1000000] [--rounds 15] [--production]
 
-One engine has an index of each mode, with the mapping that the same profile is rendered to.  They
-get the same documents in turns, in an order that is drawn for each, and are searched so.  Ratios
-are those of a turn to the mode standard in the same turn: their median, and the middle half.
+One engine has an index of each mode, with the mapping that the same profile is rendered to; with
+--production the profile is examples/published/p1-production.yaml, and its index as written, with a
+dynamic mapping, stands first.  They get the same documents in turns, in an order that is drawn for
+each, and are searched so.  Ratios are those of a turn to the first index in the same turn: their
+median, and the middle half.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ from tuner.engines.settings import MODES
 from tuner.engines.versions import distribution_for
 from tuner.lab.nodes import NodePlan, Nodes, nodes_here
 from tuner.lab.scratch import scratch
+from tuner.lint.load import parse_profile
+from tuner.profile.edit import edit
+from tuner.profile.model import Profile
 from tuner.render.artefacts import render
 
 TURNS, BULK = 20, 5000
@@ -60,7 +65,53 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def documents(turn: int, count: int) -> Iterator[str]:
+PRODUCTION = Path(__file__).parents[2] / "examples/published/p1-production.yaml"
+_AS_WRITTEN = "as written"
+_NAMES = ("debug", "info", "notice", "warning", "err", "crit", "alert", "emerg")
+
+
+def own(stamp: str, host: str, program: str, severity: int, text: str) -> dict[str, object]:
+    """A document of DOCUMENT's fields."""
+    return {
+        "@timestamp": stamp, "host": {"name": host}, "process": {"name": program},
+        "severity": severity, "message": text,
+    }  # fmt: skip
+
+
+def of_production(
+    stamp: str, host: str, program: str, severity: int, text: str
+) -> dict[str, object]:
+    """A document of the preset sematext."""
+    return {
+        "@timestamp": stamp, "host": host, "severity": _NAMES[severity], "facility": "daemon",
+        "syslogtag": f"{program}:", "message": text,
+    }  # fmt: skip
+
+
+def profiles(*, is_production: bool) -> Mapping[str, Profile]:
+    """The profile of each index, by its name."""
+    if not is_production:
+        changes: dict[str, object] = {
+            "release": {"elasticsearch": "9.5"}, "outputs[logs].document": DOCUMENT,
+        }  # fmt: skip
+        settings = {"number_of_replicas": 0, "refresh_interval": "30s"}
+        return {
+            mode: small(
+                {**changes, "outputs[logs].index": {
+                    "name": "modes", "settings": {**settings, "mode": mode}}}
+            )
+            for mode in MODES
+        }  # fmt: skip
+    text = edit(PRODUCTION.read_text("utf-8"), {"release": {"elasticsearch": "9.5"}})
+    index = "outputs[logs].index"
+    made = {_AS_WRITTEN: text} | {
+        mode: edit(text, {f"{index}.mapping": "explicit", f"{index}.settings.mode": mode})
+        for mode in MODES
+    }
+    return {name: parse_profile(text, "production.yaml").profile for name, text in made.items()}
+
+
+def documents(turn: int, count: int, made: Callable[..., dict[str, object]]) -> Iterator[str]:
     """Bulks of the documents of a turn."""
     drawn = random.Random(turn)
     lines: list[str] = []
@@ -72,13 +123,10 @@ def documents(turn: int, count: int) -> Iterator[str]:
             address=".".join(str(drawn.randrange(256)) for _ in range(4)),
             number=drawn.randrange(65536),
         )
-        document = {
-            "@timestamp": f"{stamp}.{number % 100:02}0Z",
-            "host": {"name": f"host{drawn.randrange(HOSTS)}"},
-            "process": {"name": drawn.choice(PROGRAMS)},
-            "severity": drawn.randrange(8),
-            "message": text,
-        }
+        document = made(
+            f"{stamp}.{number % 100:02}0Z", f"host{drawn.randrange(HOSTS)}",
+            drawn.choice(PROGRAMS), drawn.randrange(8), text,
+        )  # fmt: skip
         lines.append('{"create":{}}\n' + json.dumps(document) + "\n")
         if len(lines) == BULK:
             yield "".join(lines)
@@ -87,16 +135,20 @@ def documents(turn: int, count: int) -> Iterator[str]:
         yield "".join(lines)
 
 
-def searches(drawn: random.Random, last_s: int) -> Mapping[str, dict[str, object]]:
-    """One search of each kind, with values that no search before had."""
+def searches(
+    drawn: random.Random, last_s: int, *, is_production: bool
+) -> Mapping[str, dict[str, object]]:
+    """One search of each kind that the profile's uses want, with values that no search before
+    had."""
     host, user = f"host{drawn.randrange(HOSTS)}", f"user{drawn.randrange(USERS)}"
     start = START_S + drawn.randrange(max(1, last_s - START_S - 600))
     stamps = (time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)) for at in (start, start + 600))
     since, until = stamps
     times = {"range": {"@timestamp": {"gte": since, "lt": until}}}
-    by_host = {"terms": {"field": "host.name", "size": 10}}
-    return {
-        "term": {"query": {"term": {"host.name": host}}},
+    field = "host" if is_production else "host.name"
+    by_host = {"terms": {"field": field, "size": 10}}
+    every: dict[str, dict[str, object]] = {
+        "term": {"query": {"term": {field: host}}},
         "word": {"query": {"match": {"message": user}}},
         "phrase": {"query": {"match_phrase": {"message": f"password for {user}"}}},
         "range of times": {"query": times},
@@ -105,6 +157,8 @@ def searches(drawn: random.Random, last_s: int) -> Mapping[str, dict[str, object
         "aggregation of all": {"size": 0, "aggs": {"hosts": by_host}},
         "newest 100": {"size": 100, "sort": [{"@timestamp": "desc"}]},
     }
+    unwanted = ("phrase", "range of numbers") if is_production else ()
+    return {name: body for name, body in every.items() if name not in unwanted}
 
 
 def group_cpu_s(group: int) -> float:
@@ -119,23 +173,15 @@ def group_cpu_s(group: int) -> float:
 
 
 class Modes:
-    """An index of each mode in one engine."""
+    """An index of each profile in one engine."""
 
-    def __init__(self, client: EngineClient, group: int) -> None:
-        self._group = group
+    def __init__(self, client: EngineClient, group: int, of_index: Mapping[str, Profile]) -> None:
+        self._group, self.names = group, tuple(of_index)
         self._client, self._session = client, client.new_session()
-        for mode in MODES:
-            settings = {"number_of_replicas": 0, "refresh_interval": "30s", "mode": mode}
-            profile = small(
-                {
-                    "release": {"elasticsearch": "9.5"},
-                    "outputs[logs].document": DOCUMENT,
-                    "outputs[logs].index": {"name": "modes", "settings": settings},
-                }
-            )
+        for name, profile in of_index.items():
             files = {file.path: file.text for file in render(profile)}
             template = json.loads(files["index-template.json"])["template"]
-            client.request("PUT", f"/modes-{mode}", template)
+            client.request("PUT", f"/{_path(name)}", template)
 
     def cpu_ms(self) -> float:
         """CPU that the engine has used, in milliseconds."""
@@ -145,38 +191,48 @@ class Modes:
         """Give an index the documents of a turn; the engine's CPU, in milliseconds."""
         before = self.cpu_ms()
         for bulk in bulks:
-            url = f"{self._client.url}/modes-{mode}/_bulk?filter_path=errors"
+            url = f"{self._client.url}/{_path(mode)}/_bulk?filter_path=errors"
             answer = self._session.post(url, bulk, headers=_NDJSON, timeout=600)
             assert answer.json() == {"errors": False}, answer.text
-        self._client.request("POST", f"/modes-{mode}/_refresh")
+        self._client.request("POST", f"/{_path(mode)}/_refresh")
         return self.cpu_ms() - before
 
     def merge(self, mode: str) -> tuple[float, float]:
         """Merge an index to one segment: the engine's CPU in milliseconds, and the bytes on
         disk."""
         before = self.cpu_ms()
-        self._client.request("POST", f"/modes-{mode}/_flush")
-        self._client.request("POST", f"/modes-{mode}/_forcemerge?max_num_segments=1")
-        self._client.request("POST", f"/modes-{mode}/_refresh")
-        answer = self._client.get(f"/modes-{mode}/_stats/store")
+        self._client.request("POST", f"/{_path(mode)}/_flush")
+        self._client.request("POST", f"/{_path(mode)}/_forcemerge?max_num_segments=1")
+        self._client.request("POST", f"/{_path(mode)}/_refresh")
+        answer = self._client.get(f"/{_path(mode)}/_stats/store")
         size = number_at(answer, "_all", "total", "store", "size_in_bytes")
         return self.cpu_ms() - before, float(size)
 
     def search(self, mode: str, body: Mapping[str, object]) -> tuple[float, int]:
         """How long a search takes, in milliseconds, and how many documents it finds."""
+        if mode == _AS_WRITTEN:
+            # Dynamic mapping has whole values in a field below.
+            body = json.loads(json.dumps(body).replace('"host"', '"host.keyword"'))
         started = time.perf_counter()
         whole = {"track_total_hits": True, **body}
-        path = f"/modes-{mode}/_search?request_cache=false"
+        path = f"/{_path(mode)}/_search?request_cache=false"
         answer = self._client.request("POST", path, whole)
         took_ms = (time.perf_counter() - started) * 1000
         return took_ms, number_at(answer, "hits", "total", "value")
 
 
-def ratios(rounds: list[dict[str, float]], spell: Callable[[float], str]) -> str:
-    """A row of a table: the median for the mode standard, and the ratios of the others to it."""
-    cells = [spell(statistics.median(values["standard"] for values in rounds))]
-    for mode in [mode for mode in MODES if mode != "standard"]:
-        shares = sorted(values[mode] / values["standard"] for values in rounds)
+def _path(name: str) -> str:
+    return f"modes-{name.replace(' ', '-')}"
+
+
+def ratios(
+    names: Sequence[str], rounds: list[dict[str, float]], spell: Callable[[float], str]
+) -> str:
+    """A row of a table: the median of the first index, and the ratios of the others to it."""
+    first, *others = names
+    cells = [spell(statistics.median(values[first] for values in rounds))]
+    for name in others:
+        shares = sorted(values[name] / values[first] for values in rounds)
         low, middle, high = statistics.quantiles(shares, n=4) if len(shares) > 1 else shares * 3
         cells.append(
             f"{middle:.2f} [{low:.2f}, {high:.2f}]" if len(shares) > 1 else f"{middle:.2f}"
@@ -184,37 +240,41 @@ def ratios(rounds: list[dict[str, float]], spell: Callable[[float], str]) -> str
     return " | ".join(cells)
 
 
-def measured(modes: Modes, count: int, rounds: int) -> Iterator[str]:
+def measured(modes: Modes, count: int, rounds: int, *, is_production: bool) -> Iterator[str]:
     """The rows of the table, as they are known."""
+    made = of_production if is_production else own
     drawn, per_turn = random.Random(1), count // TURNS
     indexed: list[dict[str, float]] = []
     for turn in range(TURNS):
-        order = drawn.sample([*MODES], len(MODES))
-        bulks = tuple(documents(turn, per_turn))
+        order = drawn.sample(modes.names, len(modes.names))
+        bulks = tuple(documents(turn, per_turn, made))
         indexed.append({mode: modes.index(mode, bulks) for mode in order})
     each = [{mode: 1000 * ms / per_turn for mode, ms in values.items()} for values in indexed]
-    yield f"| engine CPU per document | {ratios(each, '{:.1f} us'.format)} |"
-    merged = {mode: modes.merge(mode) for mode in drawn.sample([*MODES], len(MODES))}
+    yield f"| engine CPU per document | {ratios(modes.names, each, '{:.1f} us'.format)} |"
+    merged = {mode: modes.merge(mode) for mode in drawn.sample(modes.names, len(modes.names))}
     cpu = [{mode: 1000 * ms / count for mode, (ms, _) in merged.items()}]
-    yield f"| the same of the merge to one segment | {ratios(cpu, '{:.1f} us'.format)} |"
+    of_merge = ratios(modes.names, cpu, "{:.1f} us".format)
+    yield f"| the same of the merge to one segment | {of_merge} |"
     size = [{mode: size / count for mode, (_, size) in merged.items()}]
-    yield f"| bytes on disk per document | {ratios(size, '{:.1f}'.format)} |"
+    yield f"| bytes on disk per document | {ratios(modes.names, size, '{:.1f}'.format)} |"
     took: dict[str, list[dict[str, float]]] = {}
     for _ in range(rounds + 2):
-        for name, body in searches(drawn, START_S + count // 100).items():
-            order = drawn.sample([*MODES], len(MODES))
+        last_s = START_S + count // 100
+        for name, body in searches(drawn, last_s, is_production=is_production).items():
+            order = drawn.sample(modes.names, len(modes.names))
             answers = {mode: modes.search(mode, body) for mode in order}
             hits = {found for _, found in answers.values()}
             assert len(hits) == 1, (name, answers)
             took.setdefault(name, []).append({mode: ms for mode, (ms, _) in answers.items()})
     for name, times in took.items():
-        yield f"| search: {name} | {ratios(times[2:], '{:.1f} ms'.format)} |"
+        yield f"| search: {name} | {ratios(modes.names, times[2:], '{:.1f} ms'.format)} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--production", action="store_true")
     arguments = parser.parse_args()
     plan = NodePlan(distribution_for(Release(elasticsearch="9.5")), "2g")
     with tempfile.TemporaryDirectory() as folder, scratch(Path(folder)) as inner:
@@ -222,9 +282,11 @@ def main() -> None:
         try:
             client = nodes.client()
             say(f"load before: {os.getloadavg()[0]:.1f}")
-            say(f"| | {' | '.join(MODES)} |\n|{'---|' * (len(MODES) + 1)}")
+            of_index = profiles(is_production=arguments.production)
+            say(f"| | {' | '.join(of_index)} |\n|{'---|' * (len(of_index) + 1)}")
+            modes = Modes(client, nodes.running[0].pid, of_index)
             for row in measured(
-                Modes(client, nodes.running[0].pid), arguments.documents, arguments.rounds
+                modes, arguments.documents, arguments.rounds, is_production=arguments.production
             ):
                 say(row)
             say(f"load after: {os.getloadavg()[0]:.1f}")
