@@ -14,16 +14,14 @@ from tests.profile.examples import SMALL
 from tuner.cli.commands import app
 from tuner.cli.trial import quiet_hours
 from tuner.deploy.block import BlockFigures, Side
-from tuner.deploy.host_profile import PlannedProfile
 from tuner.deploy.switchback import (
     Breach,
-    LabFigure,
     Switchback,
     TrialBlock,
     TrialDesign,
     TrialGuard,
 )
-from tuner.deploy.trial_file import TrialFile, lab_figure, read_trial
+from tuner.deploy.trial_file import lab_figure
 from tuner.errors import BadUsage
 from tuner.report.trial import plan_lines, trial_blocks, trial_json
 
@@ -100,23 +98,6 @@ def record(pairs: int, cost: float = 0.8) -> Switchback:
 
 def text_of(known: Switchback) -> str:
     return "\n".join(str(block) for block in trial_blocks(known))
-
-
-def test_a_record_is_kept_whole_and_one_of_another_version_is_refused(tmp_path: Path) -> None:
-    breach = Breach("c1", 2, TrialGuard.QUEUE, 0.7, 0.5)
-    known = Switchback(
-        TrialDesign(pairs=8), ("c1",), record(3).blocks, (breach,), begun=3,
-        lab=LabFigure(0.7, 0.6, 0.8),
-    )  # fmt: skip
-    TrialFile(PlannedProfile("p.yaml", SMALL), (), "run", known).write(tmp_path)
-    assert read_trial(tmp_path).record == known
-    file = tmp_path / "trial.json"
-    file.write_text(file.read_text().replace('"schema": 1', '"schema": 0'))
-    with pytest.raises(BadUsage, match="of schema 0"):
-        read_trial(tmp_path)
-    file.write_text("{")
-    with pytest.raises(BadUsage, match="no record that this version reads"):
-        read_trial(tmp_path)
 
 
 def test_the_result_names_the_gain_the_evidence_and_what_it_cost() -> None:

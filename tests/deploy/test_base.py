@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,6 +14,7 @@ from tuner.deploy.host_profile import HostProfile, PlannedProfile, host_profile
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.plan import DeployPlan, host_change, read_plan, saved, unfit
 from tuner.deploy.target import Facts
+from tuner.deploy.trial_host import unfit_for_trial
 from tuner.errors import BadProfile, Refused
 from tuner.lint.load import LoadedProfile, load_profile
 from tuner.render.form import WHOLE, Form
@@ -162,3 +164,66 @@ def test_a_host_gets_its_own_values_among_the_changes(copied: Path) -> None:
     own = host_profile(profile(copied, base), machine, None, WHOLE)
     assert 'queue.size="9000"' in own.files[DROP_IN]
     assert 'queue.size="70000"' in own.files[CONF]
+
+
+COUNTERS = 'module(load="impstats" interval="{}" log.file="/var/log/stats.log")\n'
+TCP, UDP = (f'module(load="{one}")\ninput(type="{one}" port="514")\n' for one in ("imtcp", "imudp"))
+FEWER: Mapping[str, object] = {"action[es].queue.size": 1000}
+
+
+def why_no_trial(
+    folder: Path,
+    changes: Mapping[str, object],
+    head: str = COUNTERS.format(10) + TCP,
+    *,
+    lossy: bool = False,
+) -> list[str]:
+    """Why a host with these lines before its action is not one for a trial of such changes, in
+    blocks of 10 minutes."""
+    (folder / "rsyslog.conf").write_text(head + ENGINE, encoding="latin-1")
+    text = f"changes: {json.dumps(changes)}\n" if changes else ""
+    own = host_profile(profile(folder, "{rsyslog: rsyslog.conf}", text), HOST, None, WHOLE)
+    return list(unfit_for_trial(own, 600.0, 60.0, lossy=lossy))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        FEWER, {"action[es].queue.size": None}, {"action[es].queue.type": None},
+        {"action[es].queue.type": "FixedArray"},
+    ],
+)  # fmt: skip
+def test_a_trial_changes_how_a_queue_works(changes: Mapping[str, object], tmp_path: Path) -> None:
+    assert why_no_trial(tmp_path, changes) == []
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("queue.type", "Disk"), ("queue.type", "segmentedDisk"), ("queue.saveOnShutdown", "on"),
+        ("QUEUE.filename", "es"), ("server", "es2.example.org"), ("template", None),
+    ],
+)  # fmt: skip
+def test_a_trial_changes_no_promise_and_no_place(
+    parameter: str, value: object, tmp_path: Path
+) -> None:
+    (why,) = why_no_trial(tmp_path, {**FEWER, f"action[es].{parameter}": value})
+    assert why.startswith(f"collector1: action[es].{parameter} is a promise or a place")
+
+
+@pytest.mark.parametrize(
+    ("changes", "head", "why"),
+    [
+        ({}, COUNTERS.format(10) + TCP, "the profile changes nothing"),
+        (FEWER, TCP, "writes no counters to a file"),
+        (FEWER, COUNTERS.format(109) + TCP, "counts every 109 s, too seldom for blocks of 10 min"),
+        (FEWER, COUNTERS.format(108) + UDP, "each restart loses datagrams: --lossy-restarts"),
+    ],
+)
+def test_a_host_whose_trial_would_show_nothing_or_lose_events_is_refused(
+    changes: Mapping[str, object], head: str, why: str, tmp_path: Path
+) -> None:
+    (said,) = why_no_trial(tmp_path, changes, head)
+    assert why in said
+    assert why_no_trial(tmp_path, FEWER, COUNTERS.format(108) + UDP, lossy=True) == []
+    assert why_no_trial(tmp_path, FEWER, COUNTERS.format(108) + UDP + TCP) == []

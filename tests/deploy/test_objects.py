@@ -8,7 +8,7 @@ from tests.deploy.fleet import AFTER, BEFORE, TEMPLATE, Fleet, Holding
 from tests.measure.test_watch import Script
 from tests.profile.examples import small
 from tuner.deploy.apply import awaited, findable
-from tuner.deploy.objects import EngineChange, bring_back
+from tuner.deploy.objects import EngineChange, bring_back, compare, put
 from tuner.engine.client import JSON, EngineRefused
 
 FIRST = "/logs-000001"
@@ -63,6 +63,51 @@ def test_a_policy_is_told_from_one_of_others_in_the_words_of_its_engine(folder: 
     assert mine.steps == [("engine", f"DELETE {path}")]
     theirs, said = brought_back({path: there(90)}, path, None, ours)
     assert (theirs.steps, "changed by somebody else" in said) == ([], True)
+
+
+class Keeping(Holding):
+    """An engine that keeps policies: Elasticsearch answers with them under their names; OpenSearch
+    counts their changes, and takes one only from who names both numbers of the last."""
+
+    def request(
+        self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
+    ) -> object:
+        if method != "PUT":
+            return super().request(method, path, body, timeout_s=timeout_s)
+        place, _, condition = path.partition("?")
+        folder, _, name = place.rpartition("/")
+        if folder == "/_ilm/policy":
+            self.objects[place] = {name: body}
+            return {}
+        assert folder == "/_plugins/_ism/policies"
+        there = self.objects.get(place, {})
+        numbers = [f"if{key}={there[key]}" for key in ("_seq_no", "_primary_term") if key in there]
+        if condition != "&".join(numbers):
+            raise EngineRefused("somebody changed it", 409, "version conflict")
+        self.objects[place] = {**(body or {}), "_seq_no": len(condition), "_primary_term": 7}
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("engine", "release", "folder"),
+    [("elasticsearch", "8.19", "_ilm/policy"), ("opensearch", "2.19", "_plugins/_ism/policies")],
+)
+def test_a_policy_is_put_where_its_engine_has_them_and_as_often_as_it_changes(
+    engine: str, release: str, folder: str
+) -> None:
+    client = Keeping(Fleet(), {})
+    for retention in ("30d", "60d", "90d"):
+        profile = small({
+            "release": {"rsyslog": "8.2302", engine: release},
+            "outputs[logs].index": {
+                "name": "syslog", "rotate": "daily", "lifecycle": {"retention": retention},
+            },
+        })  # fmt: skip
+        for is_new in (True, False):
+            (one,) = [each for each in compare(profile, client) if "policy" in each.name]
+            assert (one.path, one.differs) == (f"/{folder}/syslog", is_new)
+            if is_new:
+                put(client, one.path, one.body)
 
 
 @pytest.mark.parametrize("meta", [None, {}, {"managed_by": "fleet"}])

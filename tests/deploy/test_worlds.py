@@ -90,6 +90,23 @@ def short(world: World) -> tuple[tuple[SimulatedHost, ...], Time, Switchback]:
     return hosts, time, Switchback(design, tuple(host.name for host in hosts))
 
 
+@pytest.mark.parametrize(("of_a", "of_b"), [(5, 5), (0, 1), (4, 5)])
+def test_what_a_did_at_its_worst_b_may_do_too(of_a: int, of_b: int) -> None:
+    hosts, time, record = short(World(about=""))
+
+    class Dropping(SimulatedHost):
+        def figures(self, since: float) -> BlockFigures | None:
+            seen = super().figures(since)
+            drops = of_a if self.side is Side.A else of_b
+            return seen and replace(seen, udp_drops=drops)
+
+    host = Dropping("host0", hosts[0].world, time, hosts[0].loads, hosts[0].costs)
+    done = ProductionTrial((host,), time, lambda _: None, lambda _: None).run(record)
+    expected = {(TrialGuard.DROPPED, of_b, of_a)} if of_b > of_a else set()
+    assert {(one.guard, one.figure, one.limit) for one in done.breaches} == expected
+    assert done.failed is (TrialGuard.DROPPED if of_b > of_a else None)
+
+
 def test_a_trial_that_was_cut_short_goes_on_with_the_next_pair() -> None:
     hosts, time, record = short(World(about=""))
     notes: list[Switchback] = []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tuner.engine.client import JSON, EngineClient
+from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.delivery import (
     Arrived,
     ArrivedRun,
@@ -21,6 +21,7 @@ from tuner.engine.delivery import (
     check_by_sink,
     fault_counts,
     numbers_of,
+    searchable_by_sink,
 )
 from tuner.engine.numbering import FIELD, SentEvents
 from tuner.measure.measurement import Delivery
@@ -115,6 +116,8 @@ class Index(EngineClient):
             assert agg["range"]["field"] == FIELD
             below = {"indices": {"buckets": indices}} if "aggs" in agg else {}
             ranges = [(one["from"], one["to"]) for one in agg["range"]["ranges"]]
+            if not ranges:
+                raise EngineRefused("No [ranges] specified", 400, "No [ranges] specified")
             # Whatever order they were asked for in.
             return [
                 {"doc_count": sum(n for at, n in self.held.items() if first <= at < end)} | below
@@ -195,8 +198,11 @@ def test_numbers_in_more_ranges_than_one_answer_may_hold_are_all_read(
         assert len(index.pages) == pages
 
 
-def test_nothing_sent_is_nothing_lost() -> None:
+def test_of_nothing_sent_and_nothing_expected_nothing_is_lost() -> None:
     assert check([], EACH, SentEvents((0,))) == ALL_WELL
+    none = Expectation(((0,), (0,)))
+    assert check([], none) == ALL_WELL
+    assert check([key(1, 3)], none) == DeliveryCheck(0, 1, (), (3,))
 
 
 @pytest.mark.parametrize("number", [0, 4_000, EVENTS - 2])
@@ -343,7 +349,7 @@ class Sink(EngineClient):
         self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
     ) -> object:
         self.asked.append((method, path, body))
-        return self.answers[path.rpartition("/")[2]]
+        return self.answers[path.partition("?")[0].rpartition("/")[2]]
 
 
 ACCOUNT: JSON = {"lost": 3, "duplicated": 2, "missing": [5, 6, 7], "doubled": [9]}
@@ -355,6 +361,15 @@ def test_our_sink_is_told_what_is_expected_of_which_run() -> None:
     assert found == DeliveryCheck(3, 2, (5, 6, 7), (9,))
     wanted = {"sent": [100, 20], "run": RUN, "expected": [[1, 1], [1, 0]]}
     assert sink.asked == [("POST", "/_sink/logs-*/account", wanted)]
+
+
+def test_our_sink_counts_by_ranges_what_it_found() -> None:
+    """For one output of one run."""
+    buckets = [{"key": 0, "doc_count": 300}, {"key": 600, "doc_count": 12}]
+    sink = Sink(numbers={"buckets": buckets})
+    assert searchable_by_sink(sink, "logs-*", RUN, 1, 300) == {0: 300, 600: 12}
+    asked = "/_sink/logs-*/numbers?run=042&output=1&width=300"
+    assert sink.asked == [("GET", asked, None)]
 
 
 def test_what_our_sink_did_wrong_as_it_was_told_to() -> None:

@@ -37,6 +37,7 @@ class Engine(EngineClient):
         super().__init__("http://engine.invalid")
         self.objects, self.acknowledges = objects, acknowledges
         self.asked: list[str] = []
+        self.limits_s: list[float | None] = []
         self.put: list[JSON | None] = []
         self.refuses: dict[str, int] = {}
         self.deleted: list[str] = []
@@ -46,6 +47,7 @@ class Engine(EngineClient):
         self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
     ) -> object:
         self.asked.append(f"{method} {path}")
+        self.limits_s.append(timeout_s)
         place, (indices, templates) = path.partition("?")[0], vars(self.objects).values()
         *_, name = place.split("/")
         if (status := self.refuses.get(f"{method} {place}")) is not None:
@@ -177,8 +179,10 @@ def test_an_engine_that_knows_no_templates_has_none() -> None:
 
 
 def test_an_engine_that_is_still_at_work_is_waited_for_whatever_it_says() -> None:
-    """Who is interrupted while something is created does not see it yet."""
+    """Who is interrupted while something is created does not see it yet, and does not wait for an
+    engine that is silent as long as the client does."""
     engine = Engine(Objects())
     engine.refuses = {"GET /_cluster/health": 408}
     settle(engine)
     assert engine.asked == ["GET /_cluster/health?wait_for_events=languid&timeout=5s"]
+    assert engine.limits_s == [10.0]

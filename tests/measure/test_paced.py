@@ -30,6 +30,7 @@ from tuner.measure.measurement import (
     TrialPlan,
 )
 from tuner.measure.paced import Pacing, run_paced
+from tuner.measure.place import LabTrials
 from tuner.measure.trial import run_trial
 from tuner.modules.pstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
 from tuner.profile.objective import Objective
@@ -88,6 +89,7 @@ class Paced(Course):
             sampled=lambda *_: (),
             refresh_s=lambda _: self.refreshes_s, tells_apart=lambda _: True,
             refreshes=lambda *_: self.round(), searchable=self.searchable, turns=tuple,
+            run_with=lambda _: 0, restarts=False,
         )  # fmt: skip
         lab = SimpleNamespace(
             client=Engine(script), loss=script.loss, engine=engine, check=lambda: None,
@@ -146,6 +148,23 @@ def test_a_pipeline_that_keeps_up_is_measured_over_the_judged_part(course: Paced
     assert (found.late, found.max_late_s, found.doubts, found.speed) == (0, 0.0, (), None)
     # Two moments a second, from the first second on.
     assert len(found.trace) == pytest.approx(2 * LASTS_S, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("per_second", "kind", "told"),
+    [
+        (RATE, PacedMeasurement, ["sending", "waiting until all is searchable"]),
+        (None, Measurement, ["warm-up", "window", "drain"]),
+    ],
+)
+def test_a_lab_follows_a_rate_where_one_is_named_and_tells_of_the_stages(
+    course: Paced, per_second: float | None, kind: type[Outcome], told: list[str]
+) -> None:
+    place = LabTrials(course.lab(), small(), TrialPlan(1.0, 1.0))
+    plan = TrialPlan(2.0, 8.0)
+    found = place.trial(small(course.wants), plan, per_second, "t1", course.told.append)
+    assert isinstance(found, kind), found
+    assert course.told == told
 
 
 def test_what_is_slow_before_the_judged_part_and_after_it_does_not_count(course: Paced) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.lint.test_other_outputs import (
     ENGINE,
     FILE,
@@ -156,6 +158,18 @@ def test_filters_stand_around_the_whole_failover_and_around_what_stands_in() -> 
     assert engine.parameters["name"] == "logs"
     assert stands_in.parameters["condition"] == '$programname == "a"'
     assert stands_in.body[0].parameters["name"] == "file"
+
+
+@pytest.mark.parametrize(
+    ("rsyslog", "search_type"),
+    [("8.2204", "_doc"), ("8.2206", ""), ("8.2508", ""), ("8.2510", None)],
+)
+def test_a_type_is_named_where_rsyslog_must_send_one_and_left_out_where_it_can(
+    rsyslog: str, search_type: str | None
+) -> None:
+    """F15: before 8.2206 it is sent though the name is empty, and from 8.2510 on not by itself."""
+    found = action(ENGINE, release={"rsyslog": rsyslog, "elasticsearch": "7.17"})
+    assert found.get("searchType") == search_type
 
 
 def test_what_reaches_the_file_changes_its_hash_and_nothing_else_does() -> None:

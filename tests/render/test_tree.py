@@ -188,7 +188,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_a_file_that_stays_as_it_was_has_nothing_left_beside_it(tmp_path: Path) -> None:
     (tmp_path / "it").mkdir()
-    with pytest.raises(JobFailed, match="cannot write"):
+    with pytest.raises(JobFailed, match=f"cannot write {tmp_path}/it: Is a directory"):
         write_whole(tmp_path / "it", "text")
     assert [path.name for path in tmp_path.iterdir()] == ["it"]
 
@@ -255,8 +255,10 @@ def test_whether_a_file_could_be_written_is_known_before_and_leaves_nothing(tmp_
     require_writable(tmp_path / "it")
     assert list(tmp_path.iterdir()) == []
     for path in (tmp_path, tmp_path / "missing" / "it"):
-        with pytest.raises(JobFailed, match="cannot write"):
+        with pytest.raises(JobFailed, match=f"cannot write {path}: "):
             require_writable(path)
+    with pytest.raises(BadUsage, match="- is not stdout here"):
+        require_writable(Path("-"))
 
 
 @pytest.mark.parametrize("ends", ["\n", "}\n"])
@@ -315,6 +317,36 @@ def test_on_a_full_disk_no_new_file_is_left_empty(
     with pytest.raises(JobFailed, match=rf"cannot write {tmp_path}/b: No space left on device"):
         write_new({tmp_path / "a": "1\n", tmp_path / "b": "1\n"})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_new_files_that_somebody_removed_meanwhile_hide_no_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> None:
+        (tmp_path / "a").unlink()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(JobFailed, match=rf"cannot write {tmp_path}/a: No space left on device"):
+        write_new({tmp_path / "a": "1\n", tmp_path / "b": "1\n"})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_file_in_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    path = tmp_path / "file" / "below" / "it"
+    with pytest.raises(JobFailed, match=f"cannot write {path}: Not a directory"):
+        write_new({tmp_path / "a": "1\n", path: "1\n"})
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+def test_two_names_of_one_new_file_are_refused(tmp_path: Path) -> None:
+    """Or the second text would take the place of the first."""
+    (tmp_path / "sub").mkdir()
+    again = tmp_path / "sub" / ".." / "a"
+    with pytest.raises(JobFailed, match=f"cannot write {again}: File exists"):
+        write_new({tmp_path / "a": "1\n", again: "2\n"})
+    assert [one.name for one in tmp_path.iterdir()] == ["sub"]
 
 
 def test_new_files_take_the_place_of_none(tmp_path: Path) -> None:

@@ -126,8 +126,9 @@ def test_a_text_in_an_expression_has_no_bare_dollar() -> None:
 def test_secrets_are_references() -> None:
     assert secret(SecretRef(file="/etc/rsyslog.d/es.pwd")) == "`cat /etc/rsyslog.d/es.pwd`"
     assert secret(SecretRef(env="ES_PWD")) == "`echo $ES_PWD`"
-    with pytest.raises(ValueError, match="not the name of an environment variable"):
-        secret(SecretRef.model_construct(env="A`id`"))
+    for name in ("A`id`", "", None):
+        with pytest.raises(ValueError, match="not the name of an environment variable"):
+            secret(SecretRef.model_construct(env=name))
 
 
 @pytest.mark.parametrize("path", ["/a`id`", "/a\nb", "relative", "/a\\b", '/a"b'])

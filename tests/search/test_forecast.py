@@ -14,7 +14,17 @@ from pathlib import Path
 import pytest
 
 from tests.measure.factory import failed, measured
-from tests.search.simulated import BUDGET_S, PACE, START_S, Rack, World, rack, search, waves
+from tests.search.simulated import (
+    BUDGET_S,
+    PACE,
+    START_S,
+    WORKERS,
+    Rack,
+    World,
+    rack,
+    search,
+    waves,
+)
 from tests.search.test_runner import BEST, HEAP, PLAN, runner, trial
 from tuner.measure.measurement import Spent
 from tuner.search.budget import FEWEST_SEARCH_TRIALS, spend
@@ -263,6 +273,28 @@ def test_blocks_that_take_the_winner_apart_are_set_aside_until_they_are_done() -
     assert forecast(WARM_UP, effects=False).blocks_left() == 0
     several = forecast(replace(WARM_UP, machine="lab1"), labs=3)
     assert several.blocks_s(8, BEST) == 2 * 3 * 9.0
+
+
+def test_blocks_give_way_to_the_climb_by_what_runs_of_the_winner_take() -> None:
+    """Those of others may be shorter.  Half of the climb and the finals come first; then half of
+    the blocks fit, or all."""
+    other: Changes = ((WORKERS, 2),)
+    tried = [
+        trial(at, changes=(other, BEST)[at % 2], beside_s=(1.0, 9.0)[at % 2]) for at in range(12)
+    ]
+    of = forecast(WARM_UP, *tried, at_s=0.0)
+    missing = of.plans.searching // 2 - len(tried)
+    assert missing > 0
+    climb_s = missing * of.takes_s(of.plans.search)
+    room_s = of.spare_s(BEST) - climb_s - of.plans.finals * of.takes_s(of.plans.final)
+    fewest, most = of.blocks_s(4, BEST), of.blocks_s(8, BEST)
+    assert of.blocks_s(8, other) < most - 1
+    for at_s, kept_s in (
+        (room_s - most - 0.1, most), (room_s - most + 0.1, fewest),
+        (room_s - fewest - 0.1, fewest), (room_s - fewest + 0.1, 0.0),
+    ):  # fmt: skip
+        later = forecast(WARM_UP, *tried, at_s=at_s)
+        assert later.spare_s(BEST) - later.free_s(BEST) == pytest.approx(kept_s)
 
 
 def test_blocks_of_another_winner_are_none_of_a_design() -> None:

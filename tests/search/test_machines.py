@@ -15,6 +15,7 @@ from tuner.profile.model import Profile
 from tuner.search.farm import (
     MOST_FAILURES,
     DroppedMachine,
+    Event,
     FarmOfOne,
     Lost,
     LostTrial,
@@ -226,6 +227,25 @@ def test_without_a_machine_nothing_goes_on() -> None:
     with pytest.raises(Unreachable, match="no machine is left to measure on: b: the worker died"):
         list(bench.at_work.run(tasks(1, 2)))
     assert bench.dropped == ["a", "b"]
+
+
+class Headless(Bench):
+    """Machines of which after 5 s nothing is heard any more, as what led them ended."""
+
+    def wait(self, timeout_s: float) -> dict[int, Result | Lost]:
+        self.now_s += 5.0
+        raise Unreachable("the scheduler ended")
+
+
+def test_where_all_machines_go_at_once_each_trial_is_told_as_lost_then() -> None:
+    machines, lost = Headless().at_work, list[Event]()
+    machines.ended = lost.append
+    with pytest.raises(Unreachable, match="the scheduler ended"):
+        list(machines.run(tasks(1, 2)))
+    assert lost == [
+        LostTrial(one, "the scheduler ended", 105.0, is_gone=True) for one in machines.under_way
+    ]
+    assert [one.asked.number for one in lost] == [1, 2]
 
 
 def test_a_trial_that_does_not_come_back_is_lost_with_its_machine() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -231,3 +232,26 @@ def test_what_happens_is_kept_and_told() -> None:
     assert any("is dropped: it died" in one for one in texts)
     assert len(heard) == 3
     assert of.under_way == ()
+
+
+@pytest.mark.parametrize(("busy", "waits"), [(1, True), (2, True), (3, False)])
+def test_as_soon_as_half_of_the_machines_are_done_the_others_get_as_long_again(
+    busy: int, waits: bool
+) -> None:
+    """As the longest trial of those that are done took."""
+    labs = rack(2 + busy, crashes=0.0)
+    slow = [f"lab{number}" for number in range(3, 3 + busy)]
+    for number, name in enumerate(labs.machines):
+        labs.worlds[name].overhead_s = 900.0 if name in slow else 10.0 * number
+    of = Runner(setup(labs))
+    assert of.until_late_s(Phase.WARM_UP) == math.inf
+    asked = Asked(0, Phase.WARM_UP, BASELINE, "", PLAN)
+    left = [lambda _: of.trial(asked) for _ in labs.machines]
+    steps = of.run(lambda _: left.pop() if left else None)
+    first, last = next(steps), next(steps)
+    assert isinstance(first, Trial)
+    assert isinstance(last, Trial)
+    assert {asked.machine for asked in of.machines.under_way} == {*slow}
+    late_s = last.ended_s + (last.ended_s - last.at_s) if waits else math.inf
+    assert of.until_late_s(Phase.WARM_UP) == late_s
+    assert of.until_late_s(Phase.CALIBRATE) == math.inf

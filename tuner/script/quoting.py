@@ -149,8 +149,6 @@ def parameter(value: object) -> Emitted:
     match value:
         case None:
             return Emitted("")
-        case Emitted():
-            return value
         case str() | int():
             return quote(value)
         case Enum():

@@ -144,8 +144,7 @@ class Forecast:
         if len(self._trials_in(Phase.SEARCH)) < FEWEST_SEARCH_TRIALS:
             return 0.0
         finals_s = self._by_each(self.plans.finals) * self.takes_s(self.plans.final)
-        climb_s = self._climb_s()
-        return min(finals_s, max(0.0, self.spare_s(best) - climb_s)) if climb_s else finals_s
+        return min(finals_s, max(0.0, self.spare_s(best) - self._climb_s()))
 
     def spare_s(self, best: Changes) -> float:
         """The seconds that are left before the runs at a fixed rate and the confirmation of
