@@ -31,7 +31,8 @@ _QUEUE = "outputs[logs].queue"
 MANUAL: Mapping[str, object] = {
     _QUEUE: {
         "type": "LinkedList", "filename": "logs", "spoolDirectory": "/var/spool/rsyslog",
-        "maxDiskSpace": "4g", "saveOnShutdown": True, "timeoutEnqueue": 86400000, "timeoutShutdown": 10000,
+        "maxDiskSpace": "4g", "saveOnShutdown": True, "timeoutEnqueue": 86400000,
+        "timeoutShutdown": 10000,
     },
     # A request that waits for longer is sent again, and its documents are stored twice.
     "outputs[logs].indexTimeout": 600000,
