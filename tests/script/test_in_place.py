@@ -188,8 +188,9 @@ def test_a_list_goes_whole(value: str | None, after: str, tmp_path: Path) -> Non
         assert mismatch(read, base(tmp_path, after), changes) == ""
 
 
-def test_brackets_in_comments_around_a_list_stay(tmp_path: Path) -> None:
-    text = f'{ES} server=/* [two] */ ["a", "b"] /* [of them] */)\n'
+@pytest.mark.parametrize("inside", ['"a", "b"', '/* [old] */ "a", "b"', '"a", /* ] [ */ "b"'])
+def test_brackets_in_comments_around_a_list_stay(inside: str, tmp_path: Path) -> None:
+    text = f"{ES} server=/* [two] */ [{inside}] /* [of them] */)\n"
     changes = {("action[es]", "server"): "c"}
     made = changed(tmp_path, text, changes)
     assert made == f'{ES} server=/* [two] */ "c" /* [of them] */)\n'
