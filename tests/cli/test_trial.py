@@ -70,6 +70,11 @@ def test_hours_that_are_none_and_a_day_without_time_are_refused() -> None:
         (["--stop", "."], 64, "has no trial.json"),
         (["p.yaml", "--resume", "."], 64, "remove the profile"),
         (["p.yaml", "--host", "local://", "--lab", "."], 64, "--lab . has no report.json"),
+        (
+            ["p.yaml", "--host", "a", "--host", "b", "--elasticsearch", "http://127.0.0.1:1"],
+            64,
+            "add --together, or name one host",
+        ),
     ],
 )
 def test_wrong_usage_says_what_to_do(

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -103,3 +105,29 @@ def test_what_runs_is_applied_and_stays_once_it_is_kept(site: Site) -> None:
     assert site.restore() is not Undone.RESTORED
     assert site.conf.read_text(encoding="utf-8") == NEW.format(port=port)
     assert site.restarts == 1
+
+
+def test_what_a_restart_costs_is_known(site: Site) -> None:
+    """Half a second that the service is away, and datagrams that meanwhile find no socket."""
+    port, over = free_port(), threading.Event()
+
+    def send() -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            while not over.wait(0.02):
+                sender.sendto(b"<13>late", ("127.0.0.1", port))
+
+    assert site.host.facts(()).restart is None
+    site.apply(OLD)
+    quiet = site.host.facts(()).restart
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        site.restore()
+    finally:
+        over.set()
+        thread.join()
+    busy = site.host.facts(()).restart
+    assert quiet is not None
+    assert busy is not None
+    assert busy.away_ms >= 500
+    assert busy.datagrams > 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -348,6 +349,36 @@ def test_a_host_with_systemd_has_unit_and_timer(site: Site, confirms: bool) -> N
     else:
         site.host.require_restored(before)
         assert site.tune("recover").code == 0
+    assert site.nothing_left()
+
+
+UNIT = "/etc/systemd/system/rsyslog-tune-restore.service"
+WANTED = "/etc/systemd/system/multi-user.target.wants/rsyslog-tune-restore.service"
+
+
+def test_a_host_that_starts_anew_before_anybody_confirms_restores_itself(site: Site) -> None:
+    """A boot ends its timer; what systemd starts then is in a unit."""
+    before = site.host.tree()
+    site.host.path("/run/systemd/system").mkdir(parents=True)
+    assert site.apply("--confirm-within", "1h").code == 0
+    unit = site.host.path(UNIT)
+    assert unit.is_file()
+    assert str(site.host.path(WANTED).readlink()) == UNIT
+    if SYSTEMD is not None:
+        assert verified(site.host, [UNIT]) == ""
+    timer = int((site.host.deployed / "pending/timer").read_text())
+    passed(site.host.run("kill", "-KILL", "--", f"-{timer}", str(site.host.pid)))
+    assert wait_until(lambda: not site.host.is_alive(timer), _PATIENCE_S)
+    passed(site.host.run("systemctl", "restart", "rsyslog"))
+    (start,) = re.findall(r"^ExecStart=(.*)$", unit.read_text(encoding="utf-8"), re.MULTILINE)
+    passed(site.host.run("sh", "-c", start))
+    assert (site.host.tree(), site.host.is_pending()) == (before, False)
+    assert not unit.exists()
+    assert not site.host.path(WANTED).is_symlink()
+    assert site.tune("recover").code == 0
+    assert site.apply("--confirm-within", "1h").code == 0
+    assert site.tune("confirm").code == 0
+    assert not unit.exists()
     assert site.nothing_left()
 
 

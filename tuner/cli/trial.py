@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,12 +23,23 @@ from tuner.deploy.block import Side
 from tuner.deploy.host_profile import HostProfile, PlannedProfile, host_profile
 from tuner.deploy.journal import Beginning, left_intents, new_intents
 from tuner.deploy.plan import HostChange
-from tuner.deploy.production_trial import ProductionTrial
+from tuner.deploy.production_trial import EngineCpu, ProductionTrial
 from tuner.deploy.switchback import Switchback, TrialClaim, TrialDesign, pairs_within
 from tuner.deploy.target import RemoteHost
 from tuner.deploy.trial_file import TrialFile, lab_figure, read_trial
 from tuner.deploy.trial_host import RemoteTrialHost, unfit_for_trial
-from tuner.errors import BadUsage, GuardrailBreached, JobFailed, Locked, Refused, TuneError
+from tuner.engine.access import client_for
+from tuner.engine.client import EngineRefused
+from tuner.engine.status import NodeSilent, node_counters
+from tuner.errors import (
+    BadUsage,
+    GuardrailBreached,
+    JobFailed,
+    Locked,
+    Refused,
+    TuneError,
+    Unreachable,
+)
 from tuner.profile.base import KeptBase
 from tuner.render.form import WHOLE
 from tuner.report.trial import noise_line, plan_lines, trial_blocks, trial_json, trial_report
@@ -112,6 +124,11 @@ def trial(options: TrialArguments) -> None:
     machines = machines_of(options.host, options.inventory, options.profile)
     profiles = [host_profile(loaded, machine, None, WHOLE) for machine in machines]
     quiet_hours(options.not_at or ())
+    if options.elasticsearch is not None and len(machines) > 1 and not options.together:
+        raise BadUsage(
+            "--elasticsearch compares what the engine spends while all hosts have the same side: "
+            "add --together, or name one host"
+        )
     design = _design(options)
     names = tuple(machine.name for machine in machines)
     begun = TrialFile(
@@ -120,6 +137,7 @@ def trial(options: TrialArguments) -> None:
         "",
         Switchback(design, names, lab=None if options.lab is None else lab_figure(options.lab)),
         tuple(options.not_at or ()),
+        options.elasticsearch,
     )
     changes = _changes(begun, profiles, lossy=options.lossy_restarts)
     lines = [*plan_lines(design, names)]
@@ -140,6 +158,7 @@ def _design(options: TrialArguments) -> TrialDesign:
         block_s=duration_s(options.block),
         burn_in_s=duration_s(options.burn_in),
         seed=random.SystemRandom().randrange(2**32) if options.seed is None else options.seed,
+        is_together=options.together,
     )
     if design.burn_in_s * 2 > design.block_s:
         raise BadUsage(f"--burn-in {options.burn_in} is more than half of --block {options.block}")
@@ -206,13 +225,14 @@ def _carry_out(
             )
             for run, change in zip(profiles, changes, strict=True)
         )
-        trial_run = ProductionTrial(
-            trial_hosts, clock, note, say,
-            most_bytes=None if limit is None else size_bytes(limit),
-            quiet=quiet_hours(begun.quiet).wait_s,
-        )  # fmt: skip
         try:
-            record = trial_run.run(begun.record)
+            with _engine_cpu(begun) as engine:
+                record = ProductionTrial(
+                    trial_hosts, clock, note, say,
+                    most_bytes=None if limit is None else size_bytes(limit),
+                    quiet=quiet_hours(begun.quiet).wait_s,
+                    engine=engine,
+                ).run(begun.record)  # fmt: skip
         finally:
             # What is left of the journal is for hosts that could not be put back.
             if all(host.side is Side.A for host in trial_hosts):
@@ -227,6 +247,27 @@ def _carry_out(
         raise GuardrailBreached("the candidate broke the same guard twice; every host has A")
     if record.claim is TrialClaim.ENDED:
         raise JobFailed(f"the trial was ended: {record.ended}")
+
+
+@contextmanager
+def _engine_cpu(begun: TrialFile) -> Iterator[EngineCpu]:
+    """What asks the engine for the CPU that it has used; raises Unreachable where it does not
+    answer at first."""
+    url = begun.elasticsearch
+    if url is None:
+        yield lambda: None
+        return
+    with closing(client_for(url, begun.profile.loaded.profile)) as client:
+        node_counters(client)
+
+        def asked() -> float | None:
+            try:
+                return node_counters(client).cpu_ms / 1000
+            except (Unreachable, EngineRefused, NodeSilent) as silent:
+                say(f"the engine's CPU of this block is not known: {silent}")
+                return None
+
+        yield asked
 
 
 def _kept(run: HostProfile) -> KeptBase:

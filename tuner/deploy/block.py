@@ -30,7 +30,7 @@ class BlockFigures:
     """What the counters of a host say of a block: seconds that they cover, events that came in, CPU
     seconds and peak memory of rsyslogd, the highest share of a queue, events that were thrown away,
     attempts that failed, bulk items that the engine rejected, seconds in which an output was
-    away, and datagrams that the kernel dropped."""
+    away, datagrams that the kernel dropped, and events that waited in queues at the end."""
 
     seconds: float
     events: int
@@ -42,6 +42,7 @@ class BlockFigures:
     rejected: int
     away_s: float
     udp_drops: int = 0
+    waiting: int = 0
 
     @property
     def per_second(self) -> float:
@@ -91,4 +92,5 @@ def _figures(daemon: Diagnosed, udp_drops: int) -> BlockFigures | None:
         rejected=sum(series.total(name) for series in counting for name in _REJECTIONS),
         away_s=course.lasted(n for n, away in enumerate(is_away(course)) if away),
         udp_drops=udp_drops,
+        waiting=sum(queue.size[-1] for queue in daemon.queues),
     )

@@ -13,6 +13,8 @@ PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 LC_ALL=C
 export PATH LC_ALL
 pending=$state/pending
+units=/etc/systemd/system
+boot_unit=rsyslog-tune-restore.service
 
 say() { printf '%s\n' "$*"; }
 
@@ -112,6 +114,7 @@ inspect() { # What this host has and runs, a fact a line.
     [ ! -d "$pending" ] || say "pending $(cat "$pending/holder" 2>/dev/null || say unknown)"
     pid=$(pid_now)
     say "pid ${pid:-0}"
+    [ ! -f "$state/restart" ] || say "restart $(cat "$state/restart")"
     for socket in $sockets; do
         if [ -n "$pid" ] && has_socket "$pid" "$socket"; then
             say "open $socket"
@@ -186,6 +189,20 @@ run_service() { # Start or restart it; its words go to a file.
     fi
 }
 
+no_socket() { # Datagrams to this host for which no socket was there, since it started.
+    awk '$1 == "Udp:" && $3 ~ /^[0-9]/ { sum += $3 } $1 == "Udp6NoPorts" { sum += $2 } END { print sum + 0 }' \
+        /proc/net/snmp /proc/net/snmp6 2>/dev/null
+}
+
+uptime_ms() { awk '{ print int($1 * 1000) }' /proc/uptime; }
+
+begin_restart() { # What is away from now on, and what comes meanwhile, is what the restart costs.
+    away_since=$(uptime_ms)
+    missed_before=$(no_socket)
+}
+
+end_restart() { say "$(($(uptime_ms) - away_since)) $(($(no_socket) - missed_before))" >"$state/restart"; }
+
 runs_anew() { # Another process than before, which has each socket of $1.
     pid=$(pid_now)
     [ -n "$pid" ] && [ "$pid" != "$(cat "$pending/pid")" ] || return 1
@@ -243,7 +260,30 @@ check() { # rsyslogd reads the whole configuration as it would be.  $stage is wh
     }
 }
 
+restore_at_boot() { # The unit that restores when this host starts anew, which ends every timer.
+    cat <<END
+[Unit]
+Description=Puts back what rsyslog-tune changed and nobody confirmed
+ConditionPathExists=$pending/undo-$run
+After=${unit:-rsyslog.service}
+[Service]
+Type=oneshot
+ExecStart=/bin/sh $pending/undo-$run
+[Install]
+WantedBy=multi-user.target
+END
+}
+
+arm_boot() {
+    [ -d /run/systemd/system ] || return 0
+    mkdir -p "$units/multi-user.target.wants"
+    restore_at_boot >"$units/$boot_unit"
+    ln -sf "$units/$boot_unit" "$units/multi-user.target.wants/$boot_unit"
+    to_disk "$units/$boot_unit"
+}
+
 arm() { # The restore comes by itself after $confirm_within_s seconds, whatever becomes of us.
+    arm_boot
     if systemd-run --collect --unit "rsyslog-tune-restore-$run" --on-active "$confirm_within_s" \
         --timer-property AccuracySec=1s sh "$pending/undo-$run" >/dev/null 2>&1 9>&-; then
         return
@@ -257,6 +297,7 @@ arm() { # The restore comes by itself after $confirm_within_s seconds, whatever 
 
 disarm() {
     noted arm || return 0
+    rm -f "$units/multi-user.target.wants/$boot_unit" "$units/$boot_unit"
     timer=$(cat "$pending/timer" 2>/dev/null || :)
     if [ -z "$timer" ]; then
         systemctl stop "rsyslog-tune-restore-$(cat "$pending/run").timer" >/dev/null 2>&1 || :
@@ -326,9 +367,11 @@ apply() { # Validate, back up, arm, replace, restart, look.
     each_file replace
     rm -rf "$stage"
     note restart
+    begin_restart
     run_service || fail 1 "the service did not restart: $(tail -n 3 "$pending/said")"
     await "$sockets" || fail 1 "rsyslogd does not run, or does not listen on $sockets" \
         "$patience_s s after the restart: $(tail -n 3 "$pending/said")"
+    end_restart
     note applied
 }
 
@@ -388,7 +431,10 @@ restore() { # As it was before, and which configuration the host has then; nothi
     fi
     if noted restart; then
         pid_now >"$pending/pid"
-        if ! { run_service && await ""; }; then
+        begin_restart
+        if run_service && await ""; then
+            end_restart
+        else
             noted down || {
                 tail -n 3 "$pending/said" >&2
                 fail 1 "the files are restored, but the service does not start"

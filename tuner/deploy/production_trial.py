@@ -3,12 +3,20 @@ is shown, the time is over, or another hand changes a host."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tuner.deploy.block import BlockFigures, Side
-from tuner.deploy.switchback import OF_THE_ENGINE, Breach, Switchback, TrialBlock, breach_of
+from tuner.deploy.switchback import (
+    OF_THE_ENGINE,
+    Breach,
+    EngineBlock,
+    Switchback,
+    TrialBlock,
+    TrialRestart,
+    breach_of,
+)
 
 
 class EndOfTrial(Exception):
@@ -22,12 +30,12 @@ class TrialHost(Protocol):
     def name(self) -> str:
         """Its name."""
 
-    def put_candidate(self, within_s: float) -> None:
-        """Run B, armed: A comes back by itself after that time.  Raises JobFailed where it is not
-        taken, and EndOfTrial."""
+    def put_candidate(self, within_s: float) -> TrialRestart | None:
+        """Run B, armed: A comes back by itself after that time; what the restart cost, None where
+        that is not known.  Raises JobFailed where it is not taken, and EndOfTrial."""
 
-    def put_back(self) -> None:
-        """Run A, as the host had it; nothing to do is fine."""
+    def put_back(self) -> TrialRestart | None:
+        """Run A, as the host had it, and what that cost; nothing to do is fine."""
 
     def figures(self, since: float) -> BlockFigures | None:
         """What was counted since the first call at that time or later; None where that is too
@@ -44,13 +52,23 @@ class Clock(Protocol):
         """Let so many seconds pass."""
 
 
+EngineCpu = Callable[[], float | None]
+"""The CPU seconds that the nodes of the engine have used; None where they do not say."""
 Quiet = Callable[[float, float], float]
 """For a time and a length, how many seconds to wait until so long a time is free of quiet hours."""
 
 
+class _Watched(NamedTuple):
+    """What a block came to: the guard that B broke, and the CPU seconds of the engine."""
+
+    breach: Breach | None
+    engine_s: float | None
+
+
 @dataclass(frozen=True)
 class ProductionTrial:
-    """A trial on these hosts; `note` takes the record after each step, and `tell` a sentence."""
+    """A trial on these hosts; `note` takes the record after each step, and `tell` a sentence.  The
+    `engine` is asked while all hosts have one side."""
 
     hosts: tuple[TrialHost, ...]
     clock: Clock
@@ -58,6 +76,7 @@ class ProductionTrial:
     tell: Callable[[str], None]
     most_bytes: int | None = None
     quiet: Quiet = lambda _at, _for_s: 0.0
+    engine: EngineCpu = lambda: None
 
     def run(self, record: Switchback) -> Switchback:
         """Go on with a record until it is over.  Every host has A afterwards, unless somebody else
@@ -74,16 +93,18 @@ class ProductionTrial:
             self._put_back()
         return record
 
-    def _put_back(self) -> None:
-        """A on every host; one that cannot be reached restores itself."""
+    def _put_back(self) -> tuple[TrialRestart, ...]:
+        """A on every host, and what that cost; one that cannot be reached restores itself."""
         failures: list[Exception] = []
+        restarts: list[TrialRestart | None] = []
         for host in self.hosts:
             try:
-                host.put_back()
+                restarts.append(host.put_back())
             except Exception as error:  # noqa: BLE001 - the others must get it all the same
                 failures.append(error)
         if failures:
             raise failures[0]
+        return tuple(restart for restart in restarts if restart is not None)
 
     def _alone(self, record: Switchback) -> Switchback:
         """Blocks of A before B ever runs, which show how noisy it is."""
@@ -113,21 +134,27 @@ class ProductionTrial:
         record = replace(record, begun=pair + 1)
         orders = design.order(pair, self._names)
         blocks: list[TrialBlock] = []
+        engine: list[EngineBlock] = []
         for half in (0, 1):
             sides = {name: sides[half] for name, sides in orders.items()}
             order = ", ".join(f"{name} {side.value}" for name, side in sides.items())
             self.tell(f"pair {pair + 1} of {design.pairs}: {order}")
-            for host in self.hosts:
-                if sides[host.name] is Side.B:
-                    host.put_candidate(design.block_s + design.margin_s)
+            restarts = [
+                host.put_candidate(design.block_s + design.margin_s)
+                for host in self.hosts
+                if sides[host.name] is Side.B
+            ]
             begin = self.clock.now()
-            breach = self._watched(record, pair, sides, begin)
+            breach, engine_s = self._watched(record, pair, sides, begin)
             if breach is None:
-                blocks += self._blocks(record, pair, sides, begin)
-            self._put_back()
+                counted = self._blocks(record, pair, sides, begin)
+                blocks += counted
+                engine += self._spent(pair, counted, engine_s)
+            known = (restart for restart in restarts if restart is not None)
+            record = replace(record, restarts=(*record.restarts, *known, *self._put_back()))
             if breach is not None:
                 return self._after(record, breach)
-        return replace(record, blocks=(*record.blocks, *blocks))
+        return replace(record, blocks=(*record.blocks, *blocks), engine=(*record.engine, *engine))
 
     def _after(self, record: Switchback, breach: Breach) -> Switchback:
         """The record with the breach, unless A has the same just afterwards, which is the engine's
@@ -148,10 +175,10 @@ class ProductionTrial:
 
     def _watched(
         self, record: Switchback, pair: int, sides: Mapping[str, Side], begin: float
-    ) -> Breach | None:
+    ) -> _Watched:
         """Let a block pass; the first guard that B breaks ends it.  Raises EndOfTrial where a host
         counts nothing any more, which blinds the guards."""
-        design = record.design
+        design, engine = record.design, list[float | None]()
         heard = {host.name: (begin, host.figures(begin)) for host in self.hosts}
         # What is read at the end of the burn-in begins what counts.
         for end in (begin + design.burn_in_s, begin + design.block_s):
@@ -159,8 +186,10 @@ class ProductionTrial:
                 self.clock.wait(min(design.poll_s, left_s))
                 breach = self._look(record, pair, sides, begin, heard)
                 if breach is not None:
-                    return breach
-        return None
+                    return _Watched(breach, None)
+            engine.append(self.engine())
+        before, after = engine
+        return _Watched(None, None if before is None or after is None else after - before)
 
     def _look(
         self,
@@ -186,6 +215,16 @@ class ProductionTrial:
             if breach is not None:
                 return breach
         return None
+
+    def _spent(
+        self, pair: int, counted: Sequence[TrialBlock], engine_s: float | None
+    ) -> Iterator[EngineBlock]:
+        """What the engine spent in a block, where all hosts had one side and counted."""
+        sides = {block.side for block in counted}
+        if engine_s is not None and len(sides) == 1 and len(counted) == len(self.hosts):
+            figures = [block.figures for block in counted]
+            events = sum(figure.events for figure in figures)
+            yield EngineBlock(pair, *sides, engine_s, events, figures[0].seconds)
 
     def _blocks(
         self, record: Switchback, pair: int | None, sides: Mapping[str, Side], begin: float

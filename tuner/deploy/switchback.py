@@ -33,7 +33,8 @@ _SWITCH_S = 5.0
 class TrialDesign:
     """How a trial is cut into time: `alone` blocks of A, then `pairs` of one block of each side; a
     block begins with `burn_in_s` that are not counted, because connections, queues and caches are
-    those of the side before.  A block of B restores A by itself `margin_s` after its end."""
+    those of the side before.  A block of B restores A by itself `margin_s` after its end.  Where it
+    `is_together`, all hosts have the same side at one time."""
 
     pairs: int
     block_s: float = 600.0
@@ -42,6 +43,7 @@ class TrialDesign:
     poll_s: float = 15.0
     margin_s: float = 60.0
     seed: int = 0
+    is_together: bool = False
 
     @property
     def silence_s(self) -> float:
@@ -65,10 +67,12 @@ class TrialDesign:
 
     def order(self, pair: int, hosts: Sequence[str]) -> dict[str, tuple[Side, Side]]:
         """The sides of each host in a pair: of several hosts half begin with A, so that the hour is
-        the same for both sides; which half is drawn for each pair."""
+        the same for both sides, unless all go together; which half is drawn for each pair."""
         drawn = random.Random(f"{self.seed}:{pair}")
         shuffled = drawn.sample(list(hosts), len(hosts))
         first, second = drawn.sample([Side.A, Side.B], 2)
+        if self.is_together:
+            return dict.fromkeys(hosts, (first, second))
         return {
             host: (first, second) if at % 2 == 0 else (second, first)
             for at, host in enumerate(shuffled)
@@ -160,6 +164,29 @@ class TrialBlock:
     figures: BlockFigures
 
 
+@dataclass(frozen=True)
+class TrialRestart:
+    """What a restart of a host's rsyslogd cost: seconds until it listened again, datagrams that
+    found no socket meanwhile, and events that waited in its queues before."""
+
+    host: str
+    away_s: float
+    datagrams: int
+    waiting: int
+
+
+@dataclass(frozen=True)
+class EngineBlock:
+    """What the engine spent while all hosts were on one side: CPU seconds of all nodes, for
+    whatever they did, and the events of the hosts."""
+
+    pair: int
+    side: Side
+    cpu_s: float
+    events: int
+    seconds: float
+
+
 class TrialClaim(Enum):
     """What a trial may say of the candidate."""
 
@@ -192,7 +219,8 @@ class LabHolds(Enum):
 @dataclass(frozen=True)
 class Switchback:
     """All that a trial has shown so far: its design, the hosts, the blocks that count, the breaches
-    of B, and why it was `ended` before its time, if it was; what a `lab` had shown of it."""
+    of B, and why it was `ended` before its time, if it was; what a `lab` had shown of it, what the
+    restarts cost, and what the `engine` spent."""
 
     design: TrialDesign
     hosts: tuple[str, ...]
@@ -202,6 +230,8 @@ class Switchback:
     ended: str = ""
     void: tuple[str, ...] = ()
     lab: LabFigure | None = None
+    restarts: tuple[TrialRestart, ...] = ()
+    engine: tuple[EngineBlock, ...] = ()
 
     @property
     def lab_holds(self) -> LabHolds | None:
@@ -290,6 +320,20 @@ class Switchback:
         if len(self.differences) < FEWEST_PAIRS:
             return None
         return at_the_end(self.differences, self.noise[0])
+
+    @cached_property
+    def engine_ratio(self) -> SwitchbackRatio | None:
+        """The engine's CPU per event of B over A at the end; None with too few pairs.  What the
+        load explains is taken off where the pairs show it."""
+        spent = {(block.pair, block.side): block for block in self.engine}
+        pairs = []
+        for pair in sorted({pair for pair, _ in spent}):
+            a, b = (spent.get((pair, side)) for side in (Side.A, Side.B))
+            if a and b and min(a.cpu_s, b.cpu_s, a.events, b.events) > 0:
+                cost = math.log(b.cpu_s / b.events * a.events / a.cpu_s)
+                load = math.log(b.events / b.seconds * a.seconds / a.events)
+                pairs.append(PairDifference(cost, load))
+        return at_the_end(pairs, 0.0) if len(pairs) >= FEWEST_PAIRS else None
 
     @property
     def claim(self) -> TrialClaim:

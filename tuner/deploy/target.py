@@ -14,7 +14,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePosixPath
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from tuner.deploy.inventory import InventoryHost, Paths
 from tuner.diagnose.inputs import KernelCounts
@@ -53,11 +53,19 @@ class Undone(Enum):
     OTHERS = "others"
 
 
+class RestartCost(NamedTuple):
+    """What a restart that we made cost: the milliseconds until rsyslogd listened again, and the UDP
+    datagrams that meanwhile came to the host and found no socket, on whichever port."""
+
+    away_ms: int
+    datagrams: int
+
+
 @dataclass(frozen=True)
 class Facts:
     """What a host has: the release of its rsyslogd (8.2302.0), the bytes of those live files that
     are there by their paths, who changes them just now, the process of the service, the sockets
-    that it has and those that others have."""
+    that it has and those that others have, and what our last restart there cost."""
 
     rsyslogd: str
     live: Mapping[str, bytes]
@@ -65,6 +73,7 @@ class Facts:
     pid: int
     opened: frozenset[str]
     taken: frozenset[str]
+    restart: RestartCost | None = None
 
     def require_finished(self, name: str) -> None:
         """Raise Locked where a change on the host of that name is not finished."""
@@ -296,7 +305,15 @@ def _facts(said: _Said, paths: Container[str]) -> Facts:
         pid=int(said.value("pid", _NUMBER)),
         opened=frozenset(said.all("open")),
         taken=frozenset(said.all("taken")),
+        restart=_restart(said),
     )
+
+
+def _restart(said: _Said) -> RestartCost | None:
+    if not said.all("restart"):
+        return None
+    away_ms, _, datagrams = said.value("restart", rf"{_NUMBER} {_NUMBER}").partition(" ")
+    return RestartCost(int(away_ms), int(datagrams))
 
 
 def _examined(said: _Said, paths: Container[str], asked: Container[str]) -> Examined:

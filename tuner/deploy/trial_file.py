@@ -22,13 +22,14 @@ NAME = "trial.json"
 @dataclass(frozen=True)
 class TrialFile:
     """All that a trial needs to go on: the profile, the hosts, the journal of its applies (`run`),
-    and what it has shown so far."""
+    what it has shown so far, its quiet hours, and the URL of the engine that it asks."""
 
     profile: PlannedProfile
     machines: tuple[InventoryHost, ...]
     run: str
     record: Switchback
     quiet: tuple[str, ...] = ()
+    elasticsearch: str | None = None
     kind: str = KIND
     schema: int = SCHEMA
 

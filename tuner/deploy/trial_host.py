@@ -13,6 +13,7 @@ from tuner.deploy.host_profile import HostProfile
 from tuner.deploy.journal import Intents, Touched
 from tuner.deploy.plan import HostChange, digest_of, require_unchanged
 from tuner.deploy.production_trial import Clock, EndOfTrial
+from tuner.deploy.switchback import TrialRestart
 from tuner.deploy.target import Facts, RemoteHost, Tell
 from tuner.diagnose.settings import Settings, of_base
 from tuner.errors import Refused
@@ -99,6 +100,7 @@ class RemoteTrialHost:
     _ports: tuple[int, ...] = field(init=False)
     _pid: int = field(init=False, default=0)
     _is_foreign: bool = field(init=False, default=False)
+    _waiting: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         path = PurePath(counters_file(self.kept.written) or "")
@@ -113,33 +115,40 @@ class RemoteTrialHost:
         """Its name in the inventory."""
         return self.target.machine.name
 
-    def put_candidate(self, within_s: float) -> None:
-        """Run B; the host restores A by itself after that time."""
+    def put_candidate(self, within_s: float) -> TrialRestart | None:
+        """Run B, and what that cost; the host restores A by itself after that time."""
         facts = self.target.facts(())
         facts.require_finished(self.name)
         self._require_ours(facts)
         self.intents.note(Touched(self.target.machine, self.change.paths))
         self.side = Side.B
         self.target.apply(self.change.candidate, self.intents.run, round(within_s))
-        self._began()
+        return self._began()
 
-    def put_back(self) -> None:
+    def put_back(self) -> TrialRestart | None:
         """Run A again; files that somebody else changed meanwhile stay as they are."""
+        restart = None
         if self.side is Side.A:
-            return
+            return restart
         if self._is_foreign:
             self.target.keep(self.intents.run)
             state = f"{self.target.machine.paths.state}/deploy/previous"
             self.tell(f"{self.name}: left as it is; what it had before the trial is in {state}")
         else:
             self.target.restore(self.tell, self.intents.run)
-            self._began()
+            restart = self._began()
         self.side = Side.A
+        return restart
 
-    def _began(self) -> None:
-        """Its rsyslogd is a new one."""
-        self._pid = self.target.facts(()).pid
+    def _began(self) -> TrialRestart | None:
+        """Its rsyslogd is a new one; what its restart cost."""
+        facts = self.target.facts(())
+        self._pid = facts.pid
         self._counters.begin_anew()
+        if facts.restart is None:
+            return None
+        away_ms, datagrams = facts.restart
+        return TrialRestart(self.name, away_ms / 1000, datagrams, self._waiting)
 
     def figures(self, since: float) -> BlockFigures | None:
         """What was counted since the first call at that time or later; raises EndOfTrial where the
@@ -147,7 +156,9 @@ class RemoteTrialHost:
         self._require_ours(self.target.facts(()))
         self._counters.read_on()
         counted = self._counters.since(since)
-        return block_figures(counted.rounds, self._settings[self.side], counted.udp_drops)
+        figures = block_figures(counted.rounds, self._settings[self.side], counted.udp_drops)
+        self._waiting = 0 if figures is None else figures.waiting
+        return figures
 
     def _dropped(self) -> int:
         """Datagrams that the kernel dropped since the process began."""

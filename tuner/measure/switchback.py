@@ -31,6 +31,8 @@ _BY_BOTH, _BY_BOTH_OF_FEWEST = 1.1, 1.2
 _USUAL_SLOPE = 0.5
 # The evidence is strongest after about so many pairs (Howard et al. 2021, Ann Stat 49:1055, 3.5).
 _BEST_AFTER = 16
+# What is staked on the sign of a difference: with ten alike the bar of 1 % is reached.
+_STAKE = 0.9
 # How far from the mean a difference may be that is not ruled out: to a factor of 20.
 _STEPS = np.linspace(0.0, 3.0, 1501)[1:]
 
@@ -94,8 +96,10 @@ def early(pairs: Sequence[PairDifference], slope: float, sigma: float) -> Switch
 
     The sum S of differences whose signs are drawn, with V, that of their squares, gives
     exp(lS - l²V/2), which is expected to be 1 at most whatever l is (de la Peña 1999, Ann Probab
-    27:537); l is mixed over a normal distribution (Howard et al. 2021, proposition 5).  `slope` and
-    `sigma` are known before the first pair.
+    27:537); l is mixed over a normal distribution (Howard et al. 2021, proposition 5).  Of a large
+    difference V grows as S does, so that half of the evidence comes from the signs alone: a stake
+    of `_STAKE` on either, a game that is fair (Ville 1939).  `slope` and `sigma` are known before
+    the first pair.
     """
     apart = np.array([pair.figure - slope * pair.load for pair in pairs])
     spread = _BEST_AFTER * sigma**2 / (2 * math.log(1 / EARLY)) + 1e-12
@@ -104,7 +108,12 @@ def early(pairs: Sequence[PairDifference], slope: float, sigma: float) -> Switch
     tried = mean + np.concatenate(([-mean], _STEPS, -_STEPS))
     totals = (apart[:, None] - tried).sum(axis=0)
     squares = ((apart[:, None] - tried) ** 2).sum(axis=0) + spread
-    evidence = 0.5 * np.log(spread / squares) + totals**2 / (2 * squares)
+    by_size = 0.5 * np.log(spread / squares) + totals**2 / (2 * squares)
+    ups = (apart[:, None] > tried).sum(axis=0)
+    win, loss = math.log1p(_STAKE), math.log1p(-_STAKE)
+    downs = len(apart) - ups
+    either = np.logaddexp(ups * win + downs * loss, downs * win + ups * loss)
+    evidence = np.logaddexp(by_size - math.log(2), either - math.log(4))
     none, above, below = evidence[0], evidence[1 : 1 + len(_STEPS)], evidence[1 + len(_STEPS) :]
     return SwitchbackRatio(
         math.exp(mean), math.exp(mean - _first(below)), math.exp(mean + _first(above)),

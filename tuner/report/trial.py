@@ -41,6 +41,8 @@ def plan_lines(design: TrialDesign, hosts: tuple[str, ...]) -> Iterator[str]:
         f"{counted(design.restarts, 'restart')} of rsyslogd on each host; the first "
         f"{seconds(design.burn_in_s)} of a block are not counted"
     )
+    if design.is_together and len(hosts) > 1:
+        yield "all hosts have the same side at one time, and restart one after the other"
     yield (
         f"B comes with an armed way back: a host that hears nothing more has A again "
         f"{seconds(design.block_s + design.margin_s)} after B began"
@@ -140,10 +142,39 @@ def _evidence(record: Switchback) -> Iterator[str]:
             )
     yield from (f"B was ended: {breach}" for breach in record.breaches)
     yield from record.void
+    yield from _engine_line(record)
+    yield from _restart_line(record)
+    yield "events are counted by rsyslogd and not identified"
+
+
+def _engine_line(record: Switchback) -> Iterator[str]:
+    """What the engine spent, whoever else it worked for."""
+    ratio = record.engine_ratio
+    for side in Side if ratio is not None else ():
+        costs = [1e6 * b.cpu_s / b.events for b in record.engine if b.side is side and b.events]
+        median = statistics.median(costs)
+        yield f"engine with {side.value}: {median:.2f} µs of CPU per event (median)"
+    if ratio is not None:
+        yield (
+            f"engine: CPU per event {_change(ratio)}, {counted(ratio.pairs, 'pair')}, all that its "
+            "nodes did; not what the claim is about"
+        )
+    elif record.engine:
+        yield f"engine: fewer than {FEWEST_PAIRS} pairs, which show nothing of it"
+
+
+def _restart_line(record: Switchback) -> Iterator[str]:
+    """What the restarts cost."""
+    if not record.restarts:
+        return
+    away_s = [restart.away_s for restart in record.restarts]
+    lost = sum(restart.datagrams for restart in record.restarts)
     yield (
-        f"{counted(2 * record.begun, 'restart')} of rsyslogd on each host; "
-        "events are counted by rsyslogd and not identified: what was lost in a restart is not "
-        "among the counters"
+        f"{counted(len(away_s), 'restart')} of rsyslogd, which was away for "
+        f"{statistics.median(away_s):.1f} s each time (median; at most {max(away_s):.1f} s): "
+        f"{counted(lost, 'datagram')} found no socket on the hosts, and at most "
+        f"{counted(max(restart.waiting for restart in record.restarts), 'event')} waited in queues "
+        "when one began"
     )
 
 
@@ -237,6 +268,9 @@ def trial_json(record: Switchback) -> Mapping[str, object]:
         "lab_holds": None if record.lab_holds is None else record.lab_holds.value,
         "blocks": record.blocks,
         "breaches": record.breaches,
+        "restarts": record.restarts,
+        "engine": record.engine,
+        "engine_ratio": record.engine_ratio,
         "pairs_begun": record.begun,
         "pairs_planned": record.design.pairs,
     }

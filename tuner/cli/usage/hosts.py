@@ -191,6 +191,11 @@ class TrialArguments(NamingHosts):
     """Also where all that comes in is UDP, of which each restart loses some."""
     seed: int | None = optional(metavar="N", min=0)
     """What the order of the sides is drawn with; by default another one each time."""
+    together: bool = flag("--together")
+    """All hosts have the same side at one time, by default half of them each: the engine's figures
+    can then be compared."""
+    elasticsearch: str | None = optional(metavar="URL")
+    """Compare the engine's CPU per event too, where all hosts have the same side; reads only."""
     lab: Path | None = optional(metavar="RUN_DIR")
     """The run directory of the search that found the candidate: the result says whether the hosts
     show what the lab did."""
