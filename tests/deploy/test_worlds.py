@@ -136,10 +136,10 @@ def test_a_host_that_cannot_be_put_back_does_not_keep_the_others() -> None:
         pass
 
     class Gone(SimulatedHost):
-        def put_back(self) -> None:
+        def put_back(self) -> TrialRestart | None:
             if self.switches > 2:
                 raise Lost
-            super().put_back()
+            return super().put_back()
 
     gone = Gone("host0", hosts[0].world, time, hosts[0].loads, hosts[0].costs)
     with pytest.raises(Lost):

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tuner.deploy.block import BlockFigures, Side
 from tuner.deploy.production_trial import EndOfTrial, ProductionTrial
-from tuner.deploy.switchback import Switchback, TrialDesign, pairs_within
+from tuner.deploy.switchback import Switchback, TrialDesign, TrialRestart, pairs_within
 from tuner.profile.source import read
 
 WORLDS = Path(__file__).parent / "worlds"
@@ -136,12 +136,14 @@ class SimulatedHost:
     switched: float = field(default=-1e12)
     switches: int = 0
 
-    def put_candidate(self, within_s: float) -> None:
+    def put_candidate(self, within_s: float) -> TrialRestart | None:
         self._switch(Side.B)
+        return None
 
-    def put_back(self) -> None:
+    def put_back(self) -> TrialRestart | None:
         if self.side is Side.B:
             self._switch(Side.A)
+        return None
 
     def _switch(self, side: Side) -> None:
         self.side, self.switches = side, self.switches + 1

@@ -92,5 +92,5 @@ def _figures(daemon: Diagnosed, udp_drops: int) -> BlockFigures | None:
         rejected=sum(series.total(name) for series in counting for name in _REJECTIONS),
         away_s=course.lasted(n for n, away in enumerate(is_away(course)) if away),
         udp_drops=udp_drops,
-        waiting=sum(queue.size[-1] for queue in daemon.queues),
+        waiting=round(sum(queue.size[-1] for queue in daemon.queues)),
     )

@@ -220,11 +220,11 @@ class ProductionTrial:
         self, pair: int, counted: Sequence[TrialBlock], engine_s: float | None
     ) -> Iterator[EngineBlock]:
         """What the engine spent in a block, where all hosts had one side and counted."""
-        sides = {block.side for block in counted}
-        if engine_s is not None and len(sides) == 1 and len(counted) == len(self.hosts):
-            figures = [block.figures for block in counted]
-            events = sum(figure.events for figure in figures)
-            yield EngineBlock(pair, *sides, engine_s, events, figures[0].seconds)
+        are_alike = len({block.side for block in counted}) == 1
+        if engine_s is not None and are_alike and len(counted) == len(self.hosts):
+            first = counted[0]
+            events = sum(block.figures.events for block in counted)
+            yield EngineBlock(pair, first.side, engine_s, events, first.figures.seconds)
 
     def _blocks(
         self, record: Switchback, pair: int | None, sides: Mapping[str, Side], begin: float
