@@ -382,6 +382,29 @@ def test_a_host_that_starts_anew_before_anybody_confirms_restores_itself(site: S
     assert site.nothing_left()
 
 
+FULL = """
+    cp -a /etc /run/etc
+    mount -t tmpfs -o size=64m,mode=0755 tmpfs /etc
+    cp -a /run/etc/. /etc/
+    mkdir -p /var/lib/rsyslog-tune
+    mount -t tmpfs -o size=1m,mode=0700 tmpfs /var/lib/rsyslog-tune
+"""
+
+
+def test_a_host_whose_disks_fill_up_before_anybody_confirms_restores_itself(site: Site) -> None:
+    passed(site.host.run("sh", "-ec", FULL))
+    before = site.host.tree()
+    assert site.apply("--confirm-within", "3s").code == 0
+    for folder in ("/etc", "/var/lib/rsyslog-tune"):
+        site.host.run("sh", "-c", f"cat /dev/zero >{folder}/full")
+        assert site.host.run("sh", "-c", f"echo more >{folder}/more").returncode != 0
+    site.host.require_restored(before)
+    assert not [*site.host.path("/etc").glob(".rsyslog-tune*")]
+    passed(site.host.run("rm", "/etc/full", "/var/lib/rsyslog-tune/full"))
+    assert site.tune("recover").code == 0
+    assert site.nothing_left()
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("all_or_none", [False, True])
 def test_a_wave_stops_at_the_first_host_that_refuses(tmp_path: Path, all_or_none: bool) -> None:

@@ -282,7 +282,21 @@ arm_boot() {
     to_disk "$units/$boot_unit"
 }
 
+reserves() { # Where the way back writes: our state, and beside the files.
+    say "$pending/reserve"
+    say "$(dirname "$main")/.rsyslog-tune-reserve"
+}
+
+reserve() { # Room for the way back, should the disks fill up meanwhile.
+    # shellcheck disable=SC2086
+    needed=$((65536 + $(cat /dev/null $(ls -d $lives 2>/dev/null) | wc -c)))
+    for file in $(reserves); do
+        head -c "$needed" /dev/zero >"$file"
+    done
+}
+
 arm() { # The restore comes by itself after $confirm_within_s seconds, whatever becomes of us.
+    reserve
     arm_boot
     if systemd-run --collect --unit "rsyslog-tune-restore-$run" --on-active "$confirm_within_s" \
         --timer-property AccuracySec=1s sh "$pending/undo-$run" >/dev/null 2>&1 9>&-; then
@@ -297,6 +311,8 @@ arm() { # The restore comes by itself after $confirm_within_s seconds, whatever 
 
 disarm() {
     noted arm || return 0
+    # shellcheck disable=SC2046
+    rm -f $(reserves)
     rm -f "$units/multi-user.target.wants/$boot_unit" "$units/$boot_unit"
     timer=$(cat "$pending/timer" 2>/dev/null || :)
     if [ -z "$timer" ]; then
@@ -421,6 +437,8 @@ restore() { # As it was before, and which configuration the host has then; nothi
         say others
         return
     fi
+    # shellcheck disable=SC2046
+    rm -f $(reserves)
     # Once it is done, whoever mends what keeps the service from starting may change them again.
     if noted replace && ! noted back; then
         # Which files they were is the host's to say: who restores may know of others.
