@@ -23,7 +23,7 @@ PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls rsyslog-ka
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup packages engine engines rsyslogs managers broker mmdebstrap demo test test-all lint man bench \
-	mutants fuzz clean
+	bench-peers mutants fuzz clean
 
 setup: packages $(VENV)/.ready engine
 
@@ -111,6 +111,10 @@ bench: setup
 	$(BIN)/python -m tests.benchmarks.sink_cost
 	$(BIN)/python -m tests.benchmarks.sink_share
 	$(BIN)/python -m tests.benchmarks.import_cost
+
+# Half an hour, as root: other shippers on the same work, for docs/peers.md.
+bench-peers: setup rsyslogs
+	$(BIN)/python -m tests.benchmarks.peers --picture docs/peers.png
 
 # Hours: small changes to what carries promises, and whether a fast test notices each.
 mutants: setup

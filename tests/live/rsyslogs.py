@@ -65,11 +65,9 @@ def fetch(suite: Suite) -> Path:
     home.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=home.parent, prefix=".fetch-") as text:
         folder = Path(text)
-        _download(suite, folder / "apt")
         made = folder / "made"
         made.mkdir()
-        for archive in sorted((folder / "apt/cache/archives").glob("*.deb")):
-            _run("dpkg", "-x", archive, made / "root")
+        unpack(suite.name, [*_PACKAGES, *suite.packages], folder / "apt", made / "root")
         script = made / "rsyslogd"
         script.write_text(_script(made / "root"), encoding="utf-8")
         for each in (made, script):
@@ -81,13 +79,14 @@ def fetch(suite: Suite) -> Path:
     return suite.rsyslogd
 
 
-def _download(suite: Suite, folder: Path) -> None:
-    """The packages and all that they need, by an apt that knows of nothing that is installed."""
+def unpack(suite: str, packages: Sequence[str], folder: Path, root: Path) -> None:
+    """Unpack packages of a suite and all that they need below `root`, by an apt in `folder` that
+    knows of nothing that is installed."""
     for each in ("state/lists/partial", "cache/archives/partial"):
         (folder / each).mkdir(parents=True)
     (folder / "status").touch()
     keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
-    source = f"deb [signed-by={keys}] {mirror()} {suite.name} main\n"
+    source = f"deb [signed-by={keys}] {mirror()} {suite} main\n"
     (folder / "sources.list").write_text(source, encoding="utf-8")
     settings = {
         "Dir::State": folder / "state",
@@ -101,8 +100,9 @@ def _download(suite: Suite, folder: Path) -> None:
     }
     apt = ["apt-get", "-qq", *(f"-o{name}={value}" for name, value in settings.items())]
     _run(*apt, "update")
-    wanted = [*_PACKAGES, *suite.packages]
-    _run(*apt, "install", "--yes", "--download-only", "--no-install-recommends", *wanted)
+    _run(*apt, "install", "--yes", "--download-only", "--no-install-recommends", *packages)
+    for archive in sorted((folder / "cache/archives").glob("*.deb")):
+        _run("dpkg", "-x", archive, root)
 
 
 def mirror() -> str:
