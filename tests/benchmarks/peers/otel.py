@@ -18,7 +18,14 @@ from tuner.lab.distribution import cache_folder
 
 _SOURCE = Path(__file__).parent / "otelcol"
 _NUMBER = f"{FIRST_OUTPUT}{'0' * MICRO_DIGITS} + timestamp.UnixMicro() % 1{'0' * MICRO_DIGITS}"
-_MOVED = {"appname": "program", "hostname": "host", "priority": "severity"}
+# The exporter's own way to take the body as the document.
+_BODY_IS_DOCUMENT = {
+    "context": "scope",
+    "statements": ['set(attributes["elastic.mapping.mode"], "bodymap")'],
+}
+_MOVED = {
+    "appname": "program", "hostname": "host", "priority": "severity", "facility_text": "facility",
+}  # fmt: skip
 _LEFT = ("version", "timestamp", "proc_id", "msg_id", "structured_data")
 
 
@@ -42,7 +49,7 @@ class Otel:
         """JSON, which is YAML.  Stock: the exporter's own queue and batches; tuned: a queue that
         lets senders wait."""
         exporter: dict[str, object] = {
-            "endpoints": [at.engine], "logs_index": at.index, "mapping": {"mode": "bodymap"},
+            "endpoints": [at.engine], "logs_index": at.index,
         }  # fmt: skip
         if tuning is not None:
             exporter["sending_queue"] = {
@@ -57,10 +64,17 @@ class Otel:
             "receivers": {
                 "tcplog": {"listen_address": f"127.0.0.1:{at.port}", "operators": _operators()}
             },
+            "processors": {"transform": {"log_statements": [_BODY_IS_DOCUMENT]}},
             "exporters": {"elasticsearch": exporter},
             "service": {
                 "telemetry": {"metrics": {"level": "none"}},
-                "pipelines": {"logs": {"receivers": ["tcplog"], "exporters": ["elasticsearch"]}},
+                "pipelines": {
+                    "logs": {
+                        "receivers": ["tcplog"],
+                        "processors": ["transform"],
+                        "exporters": ["elasticsearch"],
+                    }
+                },
             },
         }
         return json.dumps(data, indent=1)
@@ -80,15 +94,24 @@ class Otel:
         )  # fmt: skip
 
 
-def _operators() -> list[dict[str, str]]:
-    """What makes the same document of a message as the others do; severity and facility are
-    numbers here."""
+def _operators() -> list[dict[str, object]]:
+    """What makes the same document of a message as the others do; severity is a number here."""
     stamp = 'timestamp.Format("2006-01-02T15:04:05.000000Z07:00")'
-    moves = [{"from": f"body.{old}", "to": f"body.{new}"} for old, new in _MOVED.items()]
+    moved = (
+        dict[str, object]({"type": "move", "from": f"body.{old}", "to": f"body.{new}"})
+        for old, new in _MOVED.items()
+    )
+    left = (
+        dict[str, object]({"type": "remove", "field": f"body.{name}", "on_error": "send_quiet"})
+        for name in _LEFT
+    )
     return [
-        {"type": "syslog_parser", "protocol": "rfc5424", "parse_to": "body"},
+        {
+            "type": "syslog_parser", "protocol": "rfc5424", "parse_to": "body",
+            "timestamp": {"parse_from": "body.timestamp", "layout_type": "native"},
+        },
         {"type": "add", "field": 'body["@timestamp"]', "value": f"EXPR({stamp})"},
         {"type": "add", "field": f"body.{FIELD}", "value": f"EXPR({_NUMBER})"},
-        *({"type": "move", **move} for move in moves),
-        *({"type": "remove", "field": f"body.{name}", "on_error": "send_quiet"} for name in _LEFT),
-    ]
+        *moved,
+        *left,
+    ]  # fmt: skip
