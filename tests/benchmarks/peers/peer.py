@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tuner.engine.numbering import FIELD, MAPPING
+from tuner.schema.numerals import counted
 
 BATCHES, WORKERS = (1000, 4000), (1, 2, 4)
 """The grid in which each peer is taken at its best."""
@@ -47,7 +48,7 @@ class Tuning:
     workers: int
 
     def __str__(self) -> str:
-        return f"batches of {self.batch:,}, {self.workers} workers"
+        return f"batches of {self.batch:,}, {counted(self.workers, 'worker')}"
 
 
 class Peer(Protocol):
