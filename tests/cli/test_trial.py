@@ -16,10 +16,12 @@ from tuner.cli.trial import quiet_hours
 from tuner.deploy.block import BlockFigures, Side
 from tuner.deploy.switchback import (
     Breach,
+    EngineBlock,
     Switchback,
     TrialBlock,
     TrialDesign,
     TrialGuard,
+    TrialRestart,
 )
 from tuner.deploy.trial_file import lab_figure
 from tuner.errors import BadUsage
@@ -112,6 +114,23 @@ def test_the_result_names_the_gain_the_evidence_and_what_it_cost() -> None:
     assert "counted by rsyslogd and not identified" in text
     assert trial_json(record(8))["claim"] == "less CPU per event"
     assert "too short to show anything: 3 whole pairs" in text_of(record(3))
+
+
+def test_what_restarts_cost_and_what_the_engine_spent_is_said() -> None:
+    restarts = tuple(TrialRestart("c1", away_s, 3, 40) for away_s in (0.4, 0.5, 1.2))
+    engine = tuple(
+        EngineBlock(pair, side, cpu_s, 1_000_000, 540.0)
+        for pair in range(8)
+        for side, cpu_s in ((Side.A, 20.0 + 0.1 * pair), (Side.B, 15.0 + 0.1 * pair))
+    )
+    text = text_of(replace(record(8), restarts=restarts, engine=engine))
+    assert (
+        "3 restarts of rsyslogd, which was away for 0.5 s each time (median; at most 1.2 s)" in text
+    )
+    assert "9 datagrams found no socket on the hosts, and at most 40 events waited" in text
+    assert "engine with B: 15.35 µs of CPU per event (median)" in text
+    assert "engine: CPU per event -24." in text
+    assert "fewer than 6 pairs" in text_of(replace(record(8), engine=engine[:6]))
 
 
 @pytest.mark.parametrize(

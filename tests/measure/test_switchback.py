@@ -63,6 +63,13 @@ def test_a_large_gain_is_shown_before_the_end_and_few_pairs_are_no_bound() -> No
     assert early(pairs[:4], 0.0, 0.05).high == math.inf
 
 
+def test_ten_pairs_that_agree_end_a_trial_however_large_their_difference() -> None:
+    for effect in (0.1, 0.5, 0.9):
+        pairs = pairs_of(math.log(effect), 10, 3)
+        assert early(pairs, 0.0, 0.07).shows_less
+        assert not early(pairs[:9], 0.0, 0.07).shows_less
+
+
 def test_slope_and_noise_come_from_blocks_of_one_side() -> None:
     drawn = np.random.default_rng(3)
     loads = np.exp(drawn.normal(8.0, 0.5, 200))

@@ -164,8 +164,9 @@ def _engine_line(record: Switchback) -> Iterator[str]:
 
 
 def _restart_line(record: Switchback) -> Iterator[str]:
-    """What the restarts cost."""
+    """What the restarts cost, as far as it is known."""
     if not record.restarts:
+        yield f"{counted(2 * record.begun, 'restart')} of rsyslogd on each host"
         return
     away_s = [restart.away_s for restart in record.restarts]
     lost = sum(restart.datagrams for restart in record.restarts)

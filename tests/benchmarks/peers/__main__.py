@@ -158,7 +158,7 @@ class Bench:
             before = self._warmed(at, flood, warm)
             shipper_s, engine_s, began_s = cpu_s(pid), group_cpu_s(self.group), time.monotonic()
             flood.steer(warm + events, None)
-            flood.wait_until_idle(_PATIENCE_S)
+            taken(flood, warm + events)
             stored, last_s = self.settled(at, warm + events)
             shipper_s, engine_s = cpu_s(pid) - shipper_s, group_cpu_s(self.group) - engine_s
             memory, sent = peak_bytes(pid), flood.finish(60)
@@ -171,7 +171,7 @@ class Bench:
     def _warmed(self, at: Place, flood: Flood, events: int) -> int:
         """Send so many events first; how many documents came."""
         flood.steer(events, None)
-        flood.wait_until_idle(_PATIENCE_S)
+        taken(flood, events)
         return self.settled(at, events)[0]
 
     def faulted(
@@ -188,6 +188,16 @@ class Bench:
             sent = flood.finish(120)
             self.settled(at, sent.sent)
             return sent, self.account(at, flood.spec, sent)
+
+
+def taken(flood: Flood, limit: int) -> None:
+    """Wait until so many are sent, or nothing is taken any more."""
+    last, at_s = -1, time.monotonic()
+    while last < limit and time.monotonic() - at_s < _QUIET_S:
+        sent = flood.progress().sent
+        if sent != last:
+            last, at_s = sent, time.monotonic()
+        time.sleep(0.05)
 
 
 def flood_of(at: Place) -> FloodSpec:
