@@ -112,7 +112,7 @@ bench: setup
 	$(BIN)/python -m tests.benchmarks.sink_share
 	$(BIN)/python -m tests.benchmarks.import_cost
 
-# Half an hour, as root: other shippers on the same work, for docs/peers.md.
+# An hour, as root, with Go: other shippers on the same work, for docs/peers.md.
 bench-peers: setup rsyslogs
 	$(BIN)/python -m tests.benchmarks.peers --picture docs/peers.png
 

@@ -1,5 +1,5 @@
 """rsyslog beside other shippers: the same messages into the same index, every event by identity.
-Run by hand, as root, on a quiet machine, half an hour:
+Run by hand, as root, on a quiet machine, an hour; one peer is built with Go:
 
     python -m tests.benchmarks.peers [--events 300000] [--rounds 4] [--no-faults] [--picture FILE]
 
