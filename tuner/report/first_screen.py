@@ -107,7 +107,7 @@ def _not_shown(result: StudyResult) -> str:
         return f"{verdict.failure}{untried}"
     if verdict.missed and claimed.shows_more:
         return "; ".join(_missed(bound, moved) for bound, moved in verdict.missed)
-    if claimed.shows_more:
+    if claimed.shows_more and claimed.ratio < 1 + TOLERATED:
         rate = result.claimed_rate
         return (
             f"{_gain(rate.change(claimed).ratio)} {rate.label} ({_surely(claimed, rate)}) is less "
