@@ -26,6 +26,7 @@ from tuner.measure.series import Arm
 from tuner.profile.edit import edit
 from tuner.profile.objective import Objective
 from tuner.report.figures import ratio_text
+from tuner.space.table import REPLY_FILTER
 
 _QUEUE = "outputs[logs].queue"
 MANUAL: Mapping[str, object] = {
@@ -40,7 +41,7 @@ MANUAL: Mapping[str, object] = {
 TURNED: Mapping[str, object] = {
     f"{_QUEUE}.size": 50000, f"{_QUEUE}.dequeueBatchSize": 5000, f"{_QUEUE}.workerThreads": 4,
     f"{_QUEUE}.workerThreadMinimumMessages": 5000,
-    "outputs[logs].filter_path": ["errors", "items.*.status", "items.*.error"],
+    "outputs[logs].filter_path": [*REPLY_FILTER],
 }  # fmt: skip
 
 

@@ -147,7 +147,10 @@ def test_a_host_that_cannot_be_put_back_does_not_keep_the_others() -> None:
     assert hosts[1].side is Side.A
 
 
-def test_what_restarts_cost_is_kept_and_the_engine_is_compared_while_all_have_one_side() -> None:
+@pytest.mark.parametrize("is_together", [True, False])
+def test_what_restarts_cost_is_kept_and_the_engine_is_compared_while_all_have_one_side(
+    is_together: bool,
+) -> None:
     """Of an engine that spends a fifth less on B; half of the hosts each way show nothing of it."""
     world = World(about="", hosts=2)
 
@@ -161,30 +164,28 @@ def test_what_restarts_cost_is_kept_and_the_engine_is_compared_while_all_have_on
             super().put_back()
             return TrialRestart(self.name, 0.7, 0, 0) if was is Side.B else None
 
-    for is_together in (True, False):
-        hosts, time, record = short(world)
-        both = [Restarting(host.name, world, time, host.loads, host.costs) for host in hosts]
-        spent_s, asked_at = 0.0, time.now()
+    hosts, time, record = short(world)
+    both = [Restarting(host.name, world, time, host.loads, host.costs) for host in hosts]
+    spent_s, asked_at = 0.0, time.now()
 
-        def engine() -> float:
-            nonlocal spent_s, asked_at
-            each = 0.8 if both[0].side is Side.B else 1.0  # noqa: B023 - asked before the next turn
-            spent_s += each * (time.now() - asked_at)  # noqa: B023
-            asked_at = time.now()  # noqa: B023
-            return spent_s
+    def engine() -> float:
+        nonlocal spent_s, asked_at
+        spent_s += (0.8 if both[0].side is Side.B else 1.0) * (time.now() - asked_at)
+        asked_at = time.now()
+        return spent_s
 
-        record = replace(record, design=replace(record.design, is_together=is_together, pairs=8))
-        done = ProductionTrial(
-            tuple(both), time, lambda _: None, lambda _: None, engine=engine
-        ).run(record)
-        assert len(done.restarts) == 2 * 2 * 8
-        assert {restart.datagrams for restart in done.restarts} == {0, 3}
-        if is_together:
-            assert len(done.engine) == 2 * 8
-            assert done.engine_ratio is not None
-            assert done.engine_ratio.low < 0.8 < done.engine_ratio.high
-        else:
-            assert (done.engine, done.engine_ratio) == ((), None)
+    record = replace(record, design=replace(record.design, is_together=is_together, pairs=8))
+    done = ProductionTrial(
+        tuple(both), time, lambda _: None, lambda _: None, engine=engine
+    ).run(record)  # fmt: skip
+    assert len(done.restarts) == 2 * 2 * 8
+    assert {restart.datagrams for restart in done.restarts} == {0, 3}
+    if is_together:
+        assert len(done.engine) == 2 * 8
+        assert done.engine_ratio is not None
+        assert done.engine_ratio.low < 0.8 < done.engine_ratio.high
+    else:
+        assert (done.engine, done.engine_ratio) == ((), None)
 
 
 def test_quiet_hours_are_waited_for() -> None:

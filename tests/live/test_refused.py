@@ -43,7 +43,7 @@ from tuner.engine.client import (
 from tuner.engines.release import Engine, Release
 from tuner.engines.versions import DEFAULT
 from tuner.host.process import give_to_daemons, wait_until
-from tuner.lab.entrances import TcpPort, free_port
+from tuner.lab.entrances import TcpPort, free_port, free_ports
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.report.refused import mapping_of
@@ -144,19 +144,17 @@ def tries(
         and (release.engine is Engine.OPENSEARCH or version >= made.engine_since)
         and release_at_hand() < made.waits_since
     ]  # fmt: skip
-    tag, ports = secrets.token_hex(4), free_ports(len(found))
+    tag, ports = secrets.token_hex(4), ports_for(found)
     return [
         Tried(made, number, f"refused-{number}-{tag}", folder / f"{number}.json", port)
         for number, (made, port) in enumerate(zip(found, ports, strict=True))
     ]
 
 
-def free_ports(number: int) -> list[int]:
-    """As many that differ: one that nobody listens on yet can come twice."""
-    ports = set[int]()
-    while len(ports) < number:
-        ports.add(free_port())
-    return [*ports]
+def ports_for(tried: Sequence[object]) -> range:
+    """A port for each."""
+    first = free_ports(len(tried))
+    return range(first, first + len(tried))
 
 
 def passed(tried: Sequence[Tried], client: EngineClient, folder: Path) -> None:
@@ -324,7 +322,7 @@ def tell_and_mend(
     assert not wrong, "\n\n".join(wrong)
     again = [
         mended(each, each.groups()[0], folder, port)
-        for each, port in zip(tried, free_ports(len(tried)), strict=True)
+        for each, port in zip(tried, ports_for(tried), strict=True)
         if each.made.kind != "stored_already"
     ]
     for each in again:

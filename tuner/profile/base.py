@@ -154,20 +154,27 @@ class KeptBase:
 def _index_names(base: Base) -> frozenset[str] | None:
     names = set[str]()
     for _, action in base.engine_actions:
-        index = action.get("searchIndex")
-        name = DEFAULT_INDEX if index is None else index.text
-        if name is None or action.is_on("dynSearchIndex"):
+        name = static_index(action)
+        if name is None:
             return None
         names.add(name)
     return frozenset(names)
 
 
-def _index_pattern(base: Base, action: ScriptObject) -> str | None:
+def static_index(action: ScriptObject) -> str | None:
+    """The index that an action writes whatever the event; None where a template makes its name, or
+    it is known only when rsyslogd starts."""
+    if action.is_on("dynSearchIndex"):
+        return None
     index = action.get("searchIndex")
-    name = DEFAULT_INDEX if index is None else index.text
-    if name is None or not action.is_on("dynSearchIndex"):
-        return name
-    written = base.template(name)
+    return DEFAULT_INDEX if index is None else index.text
+
+
+def _index_pattern(base: Base, action: ScriptObject) -> str | None:
+    if not action.is_on("dynSearchIndex"):
+        return static_index(action)
+    name = action.text("searchIndex")
+    written = None if name is None else base.template(name)
     template = None if written is None else template_of(written)
     pieces = () if template is None else template.pieces
     pattern = "".join(piece if isinstance(piece, str) else "*" for piece in pieces)

@@ -150,17 +150,18 @@ def _evidence(record: Switchback) -> Iterator[str]:
 def _engine_line(record: Switchback) -> Iterator[str]:
     """What the engine spent, whoever else it worked for."""
     ratio = record.engine_ratio
-    for side in Side if ratio is not None else ():
+    if ratio is None:
+        if record.engine:
+            yield f"engine: fewer than {FEWEST_PAIRS} pairs, which show nothing of it"
+        return
+    for side in Side:
         costs = [1e6 * b.cpu_s / b.events for b in record.engine if b.side is side and b.events]
         median = statistics.median(costs)
         yield f"engine with {side.value}: {median:.2f} µs of CPU per event (median)"
-    if ratio is not None:
-        yield (
-            f"engine: CPU per event {_change(ratio)}, {counted(ratio.pairs, 'pair')}, all that its "
-            "nodes did; not what the claim is about"
-        )
-    elif record.engine:
-        yield f"engine: fewer than {FEWEST_PAIRS} pairs, which show nothing of it"
+    yield (
+        f"engine: CPU per event {_change(ratio)}, {counted(ratio.pairs, 'pair')}, all that its "
+        "nodes did; not what the claim is about"
+    )
 
 
 def _restart_line(record: Switchback) -> Iterator[str]:

@@ -233,8 +233,8 @@ def _value(base: Base, item: ScriptObject, parameter: Parameter) -> _Value | Non
         return None
     end = text.end()
     if isinstance(parameter.value, Array):
-        tokens = [token for token in _TOKEN.finditer(file.text, start) if token[0] in {"[", "]"}]
-        begin, end = tokens[0].start(), tokens[1].end()
+        brackets = (token for token in _TOKEN.finditer(file.text, start) if token[0] in {"[", "]"})
+        begin, end = next(brackets).start(), next(brackets).end()
     return _Value(file.path, _removal(file, start, end), begin, end, in_quotes=True)
 
 

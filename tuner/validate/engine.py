@@ -115,8 +115,7 @@ def _layer_of_base(loaded: LoadedProfile, kept: KeptBase, client: EngineClient) 
     """What the cluster says of the indices that a base writes: it has no templates to be tried, and
     its release decides no more than which rules apply."""
     engine = facts(client)
-    problems = list[Problem]()
-    notes = [problem.message for problem in _Trial(loaded, client, engine, (), None).release()]
+    problems, notes = list[Problem](), list(_other_release(loaded, engine))
     for address, pattern in kept.index_patterns.items():
         uses = None if pattern is None else field_uses(client, pattern)
         if uses is None:
@@ -139,6 +138,19 @@ def _layer_of_base(loaded: LoadedProfile, kept: KeptBase, client: EngineClient) 
     return Layer(NAME, True, f"{_title(engine)} was asked", tuple(problems), tuple(notes))
 
 
+def _other_release(loaded: LoadedProfile, engine: EngineFacts) -> Iterator[str]:
+    """That the profile is for another release than the engine's, where it is."""
+    release = loaded.profile.release
+    major, minor = engine.version.split(".")[:2]
+    if (engine.distribution, (int(major), int(minor))) != (
+        release.engine.value, release.engine_version,
+    ):  # fmt: skip
+        yield (
+            f"the profile is for {_NAMES[release.engine.value]} {release.engine_text}, and the "
+            f'engine is {_title(engine)}: write {engine.distribution}: "{major}.{minor}"'
+        )
+
+
 def _title(engine: EngineFacts) -> str:
     return f"{_NAMES.get(engine.distribution, engine.distribution)} {engine.version}"
 
@@ -155,17 +167,9 @@ class _Trial:
 
     def release(self) -> Iterator[Problem]:
         """Whether the profile is for this version."""
-        release = self.loaded.profile.release
-        major, minor = self.engine.version.split(".")[:2]
-        running = (self.engine.distribution, (int(major), int(minor)))
-        if running != (release.engine.value, release.engine_version):
-            written = ".".join(map(str, release.engine_version))
-            yield self._wrong(
-                ("release", release.engine.value),
-                RELEASE,
-                f"the profile is for {_NAMES[release.engine.value]} {written}, and the engine is "
-                f'{_title(self.engine)}: write {self.engine.distribution}: "{major}.{minor}"',
-            )
+        path = ("release", self.loaded.profile.release.engine.value)
+        for message in _other_release(self.loaded, self.engine):
+            yield self._wrong(path, RELEASE, message)
 
     def outputs(self) -> Iterator[Problem]:
         """What the cluster says of each output."""

@@ -38,13 +38,11 @@ from tests.benchmarks.peers.peer import (
     Peer,
     Place,
     Tuning,
-    cpu_s,
-    peak_bytes,
     started,
 )
 from tests.benchmarks.peers.rsyslog import Rsyslog
 from tests.benchmarks.peers.syslog_ng import SyslogNg
-from tests.live.rsyslogs import SUITES
+from tests.live.rsyslogs import SUITES, say
 from tuner.engine.client import EngineClient, number_at
 from tuner.engine.delivery import DeliveryCheck, Expectation, check_by_identity
 from tuner.engines.versions import DEFAULT
@@ -52,6 +50,7 @@ from tuner.flood.flood import Flood
 from tuner.flood.spec import RUN_S, FloodProgress, FloodSpec, Transport, loopback
 from tuner.host.process import suspended, wait_until
 from tuner.host.programs import rsyslogd
+from tuner.host.usage import usage_of
 from tuner.lab.entrances import TcpPort, free_port
 from tuner.lab.nodes import NodePlan, Nodes, nodes_here
 from tuner.lab.scratch import scratch
@@ -156,16 +155,17 @@ class Bench:
         warm = events // _WARM
         with self.running(side) as (at, pid), Flood(flood_of(at)) as flood:
             before = self._warmed(at, flood, warm)
-            shipper_s, engine_s, began_s = cpu_s(pid), group_cpu_s(self.group), time.monotonic()
+            before_s, engine_s = usage_of(pid).cpu_s, group_cpu_s(self.group)
+            began_s = time.monotonic()
             flood.steer(warm + events, None)
             taken(flood, warm + events)
             stored, last_s = self.settled(at, warm + events)
-            shipper_s, engine_s = cpu_s(pid) - shipper_s, group_cpu_s(self.group) - engine_s
-            memory, sent = peak_bytes(pid), flood.finish(60)
+            usage, engine_s = usage_of(pid), group_cpu_s(self.group) - engine_s
+            shipper_s, sent = usage.cpu_s - before_s, flood.finish(60)
             delivery = self.account(at, flood.spec, sent)
         return Run(
             sent.sent, (stored - before) / (last_s - began_s), 1e6 * shipper_s / events,
-            1e6 * engine_s / events, memory, delivery,
+            1e6 * engine_s / events, usage.peak_rss_bytes, delivery,
         )  # fmt: skip
 
     def _warmed(self, at: Place, flood: Flood, events: int) -> int:
@@ -206,11 +206,6 @@ def flood_of(at: Place) -> FloodSpec:
         Transport((loopback(at.port),), "tcp"), _CONNECTIONS, MessageBytes().sizes, _SEED,
         secrets.token_hex(4), format="rfc5424", begins_s=int(time.time()) // RUN_S * RUN_S,
     )  # fmt: skip
-
-
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 def peers() -> Iterator[Peer]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,17 +72,3 @@ def started(peer: Peer, at: Place, tuning: Tuning | None) -> subprocess.Popen[by
             peer.command(at, configuration), stdout=said, stderr=said, cwd=at.folder,
             start_new_session=True,
         )  # fmt: skip
-
-
-def peak_bytes(process: int) -> int:
-    """The peak memory of a process."""
-    status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    return 1024 * int(found[1]) if found else 0
-
-
-def cpu_s(process: int) -> float:
-    """The CPU seconds of a process with all its threads."""
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    ticks: int = os.sysconf("SC_CLK_TCK")
-    return (int(fields[11]) + int(fields[12])) / ticks

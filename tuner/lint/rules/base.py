@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from tuner.engines.refusals import name_refusal
 from tuner.lint.sections import CheckedBase, Placed, Remark, engine_actions, objects_of
-from tuner.modules.omelasticsearch import DEFAULT_INDEX, refuses_type, sends_type
+from tuner.modules.omelasticsearch import refuses_type, sends_type
+from tuner.profile.base import static_index
 from tuner.rule import Complaint, advice, all_lost, loss
 from tuner.script.script import (
     OFF,
@@ -66,7 +67,7 @@ def single_requests(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
 @all_lost("RT410").for_each(engine_actions, "searchIndex")
 def refused_name(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
     """Names that the engine refuses whatever the event."""
-    name = _static_name(action)
+    name = static_index(action)
     plainest = name if name is not None else _plainest(_index_pieces(action, base))
     refusal = None if plainest is None else name_refusal(plainest)
     if refusal is not None:
@@ -79,7 +80,7 @@ def refused_name(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
 @loss("RT419").for_each(engine_actions, "searchIndex")
 def literal_name(action: ScriptObject, _: CheckedBase) -> Iterator[str]:
     """Names that were meant as templates, and are taken as they are."""
-    name = _static_name(action)
+    name = static_index(action)
     if name is not None and name.count("%") > 1 and name_refusal(name) is None:
         yield f"all documents go into one index that is really called {name}: {_way_out(name)}"
 
@@ -91,15 +92,6 @@ def _way_out(name: str | None) -> str:
             'searchIndex, with dynSearchIndex="on"'
         )
     return "use small letters, digits, and . _ - within the name"
-
-
-def _static_name(action: ScriptObject) -> str | None:
-    """The name that is the same for every event; None where a template makes it, or it is known
-    only when rsyslogd starts."""
-    if action.is_on("dynSearchIndex"):
-        return None
-    index = action.get("searchIndex")
-    return DEFAULT_INDEX if index is None else index.text
 
 
 def _index_pieces(action: ScriptObject, base: CheckedBase) -> tuple[TemplatePiece, ...]:
