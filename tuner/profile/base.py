@@ -13,7 +13,6 @@ from posixpath import abspath, basename, dirname, relpath
 from tuner.engines.user_template import UserTemplate, user_template
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
 from tuner.modules.field import DocumentField
-from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.output import Neighbours
 from tuner.profile.documents import mapping_of, used_fields, with_own
 from tuner.profile.layers import BASE, CHANGES
@@ -31,7 +30,7 @@ from tuner.script.neighbours import neighbours
 from tuner.script.objects import Base, base_of
 from tuner.script.quoting import unquotable_in
 from tuner.script.script import Gap, ScriptObject
-from tuner.script.template import template_of
+from tuner.script.template import static_index, template_of
 from tuner.script.tokens import SURROGATES
 from tuner.script.view import TEMPLATE, View, view_of, wrong_setting
 
@@ -159,15 +158,6 @@ def _index_names(base: Base) -> frozenset[str] | None:
             return None
         names.add(name)
     return frozenset(names)
-
-
-def static_index(action: ScriptObject) -> str | None:
-    """The index that an action writes whatever the event; None where a template makes its name, or
-    it is known only when rsyslogd starts."""
-    if action.is_on("dynSearchIndex"):
-        return None
-    index = action.get("searchIndex")
-    return DEFAULT_INDEX if index is None else index.text
 
 
 def _index_pattern(base: Base, action: ScriptObject) -> str | None:

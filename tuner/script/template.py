@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
 from tuner.engines.refusals import document_refusal
+from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.reading import table
 from tuner.script.script import Directive, ScriptObject, ScriptPosition
 from tuner.script.tokens import byte, with_characters
@@ -108,6 +109,15 @@ def _begun(text: str) -> TemplateMember | None:
         if _END_OF_VALUE[is_text].search(value) is None:
             return TemplateMember(named[1], (value,) if value else (), is_text)
     return None
+
+
+def static_index(action: ScriptObject) -> str | None:
+    """The index that an action writes whatever the event; None where a template makes its name, or
+    it is known only when rsyslogd starts."""
+    if action.is_on("dynSearchIndex"):
+        return None
+    index = action.get("searchIndex")
+    return DEFAULT_INDEX if index is None else index.text
 
 
 def template_of(template: ScriptObject) -> Template | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from tuner.engines.refusals import name_refusal
 from tuner.lint.sections import CheckedBase, Placed, Remark, engine_actions, objects_of
 from tuner.modules.omelasticsearch import refuses_type, sends_type
-from tuner.profile.base import static_index
 from tuner.rule import Complaint, advice, all_lost, loss
 from tuner.script.script import (
     OFF,
@@ -29,6 +28,7 @@ from tuner.script.template import (
     is_for_lines,
     members_of,
     never_json,
+    static_index,
     template_of,
 )
 
