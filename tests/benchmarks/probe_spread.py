@@ -26,10 +26,10 @@ from tuner.lab.lab import new_run_id, node_lab
 from tuner.lab.scratch import scratch
 from tuner.lint.load import load_profile
 from tuner.measure.contrast import BySpeed, Estimate
-from tuner.measure.measurement import Failure, Measurement, TrialPlan
+from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.paired import compare
+from tuner.measure.place import run_profile
 from tuner.measure.speed import PRIOR, ProbedRun, Slopes, slopes_of, usual
-from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 
 DEFAULT = Path(__file__).parents[2] / "profiles" / "default.yaml"
@@ -71,10 +71,10 @@ def measure(profile: Profile, runs: int, warm_up_s: float, plan: TrialPlan, path
         if path.stat().st_size == 0:
             lines.writeheader()
         warm_up = replace(plan, warm_up_s=warm_up_s)
-        run_trial(lab, profile, warm_up, "warm-up", lambda _: None)
+        run_profile(lab, profile, warm_up, "warm-up", lambda _: None)
         for number in range(runs):
-            outcome = run_trial(lab, profile, plan, f"r{number}", lambda _: None)
-            if isinstance(outcome, Failure):
+            outcome = run_profile(lab, profile, plan, f"r{number}", lambda _: None)
+            if not isinstance(outcome, Measurement):
                 say(f"run {number}: {outcome}")
                 continue
             row = row_of(outcome)

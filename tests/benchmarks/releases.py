@@ -27,8 +27,8 @@ from tuner.lab.lab import Lab, new_run_id, node_lab, sink_lab
 from tuner.lab.scratch import scratch
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile
 from tuner.measure.measurement import TrialPlan
+from tuner.measure.place import run_profile
 from tuner.measure.series import Run, average, comparison
-from tuner.measure.trial import run_trial
 from tuner.profile.edit import edit
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
@@ -89,7 +89,7 @@ def measure(lab: Lab, kind: str, release: str, round_: int, plan: TrialPlan) -> 
     os.environ[CHOSEN_RSYSLOGD] = str(suite.rsyslogd)
     profile = KINDS[kind].profile(load_profile(ROOT / "profiles/default.yaml"), release)
     name = f"r{round_}-{list(KINDS).index(kind)}-{RELEASES.index(release)}"
-    outcome = run_trial(replace(lab, rsyslog=release), profile, plan, name, lambda _: None)
+    outcome = run_profile(replace(lab, rsyslog=release), profile, plan, name, lambda _: None)
     return Run(f"{kind} {release}", round_, outcome)
 
 

@@ -16,7 +16,7 @@ from tuner.lab.lab import new_run_id, sink_lab
 from tuner.lab.scratch import scratch
 from tuner.lint.load import load_profile
 from tuner.measure.measurement import Measurement, TrialPlan
-from tuner.measure.trial import run_trial
+from tuner.measure.place import run_profile
 
 DEFAULT = Path(__file__).parents[2] / "profiles" / "default.yaml"
 MOST = 0.5
@@ -37,7 +37,7 @@ def main() -> None:
         scratch(Path(folder)) as inner,
         sink_lab(inner, new_run_id()) as lab,
     ):
-        found = run_trial(lab, profile, plan, "share", lambda _: None)
+        found = run_profile(lab, profile, plan, "share", lambda _: None)
     if not isinstance(found, Measurement):
         sys.exit(f"no measurement: {found}")
     ratio = found.engine_cpu_us / found.shipper_cpu_us

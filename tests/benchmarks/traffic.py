@@ -24,8 +24,8 @@ from tuner.lab.lab import new_run_id, node_lab, sink_lab
 from tuner.lab.scratch import scratch
 from tuner.lint.load import load_profile, parse_profile
 from tuner.measure.measurement import TrialPlan
+from tuner.measure.place import run_profile
 from tuner.measure.series import Run, average, comparison
-from tuner.measure.trial import run_trial
 from tuner.profile.edit import edit
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
@@ -115,7 +115,7 @@ def main() -> None:
             for round_ in range(1, options.rounds + 1):
                 for log, way in _in_order(options.logs, ways, chance):
                     name = f"r{round_}-{options.logs.index(log)}-{WAYS.index(way)}"
-                    outcome = run_trial(lab, each[log][way], plan, name, lambda _: None)
+                    outcome = run_profile(lab, each[log][way], plan, name, lambda _: None)
                     runs.append(Run(f"{log.stem} {way}", round_, outcome))
                     sys.stderr.write(f"{round_} {runs[-1].arm}: {outcome}\n"[:200] + "\n")
     say(table(runs, options.logs, ways))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 from unittest.mock import patch
 
 from tuner.cluster import farm
 from tuner.lab.lab import Lab
-from tuner.measure import trial
-from tuner.measure.measurement import Outcome, Result, TrialPlan
+from tuner.measure import place, trial
+from tuner.measure.measurement import Result, TrialPlan
 from tuner.profile.model import Profile
 from tuner.profile.placement import BacklogMarks, backlog_marks
 from tuner.search import budget
@@ -31,7 +32,7 @@ def shortened(pace: budget.Pace) -> budget.Pace:
 
 
 SINK_PACE, NODE_PACE = shortened(budget.SINK_PACE), shortened(budget.NODE_PACE)
-_RUN_TRIAL = trial.run_trial
+_RUN_PROFILE = place.run_profile
 
 
 def planned_s(plan: TrialPlan) -> float:
@@ -52,11 +53,9 @@ class Clock:
     now_s: float = 0.0
     plans: dict[int, TrialPlan] = field(default_factory=dict)
 
-    def run_trial(
-        self, lab: Lab, profile: Profile, plan: TrialPlan, name: str, tell: trial.Tell
-    ) -> Outcome:
+    def run_profile(self, lab: Lab, profile: Profile, plan: TrialPlan, *more: Any) -> Result:
         """Measure as always, and count what was planned."""
-        outcome = _RUN_TRIAL(lab, profile, plan, name, tell)
+        outcome = _RUN_PROFILE(lab, profile, plan, *more)
         self.now_s += planned_s(plan)
         return replace(outcome, total_s=planned_s(plan))
 
@@ -88,7 +87,7 @@ def main() -> None:
     with (
         patch.object(budget, "SINK_PACE", SINK_PACE),
         patch.object(budget, "NODE_PACE", NODE_PACE),
-        patch.object(trial, "run_trial", clock.run_trial),
+        patch.object(place, "run_profile", clock.run_profile),
         patch.object(farm, "DaskFarm", PlannedFarm),
         patch.object(trial, "backlog_marks", least_backlog),
     ):

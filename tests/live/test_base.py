@@ -16,8 +16,8 @@ from tuner.engines.release import Release
 from tuner.lab.lab import Lab, attached_lab, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.measure.learning import learnt
-from tuner.measure.measurement import Failure, Measurement, Outcome
-from tuner.measure.trial import run_trial
+from tuner.measure.measurement import Failure, Measurement, Result
+from tuner.measure.place import run_profile
 from tuner.modules.omelasticsearch import refuses_type
 from tuner.profile.model import Profile
 
@@ -85,8 +85,8 @@ FILTERED = {
 }  # fmt: skip
 
 
-def measured(lab: Lab, profile: Profile) -> Outcome:
-    return run_trial(lab, profile, SHORT, "trial", silent)
+def measured(lab: Lab, profile: Profile) -> Result:
+    return run_profile(lab, profile, SHORT, "trial", silent)
 
 
 CASES = [

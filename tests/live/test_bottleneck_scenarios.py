@@ -30,7 +30,7 @@ from tuner.lab.sink import Sink, parse_fault
 from tuner.lint.load import parse_profile
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Measurement, TrialPlan
-from tuner.measure.trial import run_trial
+from tuner.measure.place import run_profile
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.space.knob import Bottleneck
@@ -155,7 +155,7 @@ def undisturbed(lab: Lab, profile: Profile, plan: TrialPlan) -> Diagnosis:
     """The verdict of the first trial during which nothing else kept this machine busy: what others
     use is missing here, and then the cores are the bottleneck."""
     for number in range(TRIES):
-        outcome = run_trial(lab, profile, plan, f"t{number}", lambda _: None)
+        outcome = run_profile(lab, profile, plan, f"t{number}", lambda _: None)
         assert isinstance(outcome, Measurement), outcome
         if DoubtKind.DISTURBED not in {doubt.kind for doubt in outcome.doubts}:
             assert outcome.verdict is not None

@@ -30,6 +30,7 @@ from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink, parse_fault
 from tuner.lint.load import load_profile
 from tuner.measure.pipeline import pipeline
+from tuner.measure.prepared import prepare
 
 pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -54,7 +55,7 @@ class Flooded:
 
 def flooded(lab: Lab, events: int) -> Flooded:
     """Send `events` through rsyslogd, looking at the bulks under way until all are indexed."""
-    with pipeline(lab, PROFILE, "t1") as pipe:
+    with pipeline(prepare(lab, PROFILE, "t1")) as pipe:
         spec = flood_spec(pipe.profile, secrets.token_hex(4), events)
         watch = BulkWatch()
         before = bulk_times(lab.client, pipe.pattern)

@@ -20,6 +20,7 @@ from tuner.lab.check import check, require_omelasticsearch
 from tuner.lab.sink import Sink
 from tuner.lint.load import load_profile
 from tuner.measure.pipeline import pipeline
+from tuner.measure.prepared import prepare
 from tuner.render.templates import Templates
 
 pytestmark = pytest.mark.live
@@ -57,7 +58,7 @@ def test_a_lab_runs_what_the_sites_own_templates_write(tmp_path: Path) -> None:
     profile = load_profile(DEFAULT).profile
     with (
         open_lab(spec, profile, tmp_path, lambda _: None) as lab,
-        pipeline(lab, profile, "t"),
+        pipeline(prepare(lab, profile, "t")),
     ):
         (config,) = lab.folder.rglob("rsyslog.conf")
         assert 'load="mmutf8fix"' in config.read_text("utf-8")

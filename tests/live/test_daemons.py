@@ -20,7 +20,7 @@ from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lint.load import load_profile
 from tuner.measure.measurement import Measurement, TrialPlan
-from tuner.measure.trial import run_trial
+from tuner.measure.place import run_profile
 from tuner.render.artefacts import rsyslog_conf
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
@@ -85,7 +85,7 @@ def test_a_proxy_of_the_shell_gets_nothing(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv("no_proxy", raising=False)
     profile = load_profile(DEFAULT).profile
     with scratch(tmp_path) as folder, sink_lab(folder, new_run_id()) as lab:
-        outcome = run_trial(lab, profile, TrialPlan(0.5, 1.0), "proxy", lambda _: None)
+        outcome = run_profile(lab, profile, TrialPlan(0.5, 1.0), "proxy", lambda _: None)
     assert isinstance(outcome, Measurement), outcome
     assert outcome.delivery.exact
 

@@ -19,8 +19,8 @@ from tuner.lab.lab import Lab, attached_lab, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.lint.candidate import candidate
 from tuner.lint.load import load_profile
-from tuner.measure.measurement import Failure, FailureKind, Measurement, Outcome, TrialPlan
-from tuner.measure.trial import run_trial
+from tuner.measure.measurement import Failure, FailureKind, Measurement, Result, TrialPlan
+from tuner.measure.place import run_profile
 from tuner.search.budget import smallest_budget_s
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
@@ -45,7 +45,7 @@ def lab(elasticsearch: EngineClient, tmp_path: Path) -> Iterator[Lab]:
         yield found
 
 
-def require_each_event_once(outcome: Outcome) -> None:
+def require_each_event_once(outcome: Result) -> None:
     """Fail unless a trial has a number and every event."""
     assert isinstance(outcome, Measurement), outcome
     assert outcome.delivery.exact
@@ -60,7 +60,7 @@ def test_every_shipped_profile_delivers_each_event_once(
     lab: Lab, elasticsearch: EngineClient, path: str
 ) -> None:
     profile = read_profile(ROOT / path).profile
-    require_each_event_once(run_trial(lab, profile, SHORT, "t1", lambda _: None))
+    require_each_event_once(run_profile(lab, profile, SHORT, "t1", lambda _: None))
     assert owned.indices(elasticsearch, owned.PREFIX) == ()
 
 
@@ -68,7 +68,7 @@ def test_every_shipped_profile_delivers_each_event_once(
 def test_a_window_ends_with_a_refresh_even_when_the_engine_refreshes_seldom(lab: Lab) -> None:
     profile = load_profile(ROOT / "examples" / "by-hand.yaml").profile
     assert profile.measured.index.settings.refresh_interval == "30s"
-    outcome = run_trial(lab, profile, SHORT, "t1", lambda _: None)
+    outcome = run_profile(lab, profile, SHORT, "t1", lambda _: None)
     assert isinstance(outcome, Measurement), outcome
     assert outcome.effective is not None
     assert outcome.effective.refreshes >= 1
@@ -79,7 +79,7 @@ def test_a_document_the_engine_rejects_makes_the_trial_invalid(lab: Lab) -> None
     written = load_profile(ROOT / "examples" / "published" / "stock.yaml")
     limit = "outputs[logs].index.settings.mapping.total_fields.limit"
     profile = candidate(written, [(limit, 1)]).profile
-    outcome = run_trial(lab, profile, SHORT, "t1", lambda _: None)
+    outcome = run_profile(lab, profile, SHORT, "t1", lambda _: None)
     assert isinstance(outcome, Failure)
     assert outcome.kind in {FailureKind.STALLED, FailureKind.DELIVERY}
 
@@ -88,7 +88,7 @@ def test_an_index_setting_that_the_engine_refuses_is_a_failed_trial(lab: Lab) ->
     written = load_profile(ROOT / "profiles" / "default.yaml")
     limit = "outputs[logs].index.settings.mapping.total_fields.limit"
     profile = candidate(written, [(limit, 1)]).profile
-    outcome = run_trial(lab, profile, SHORT, "t1", lambda _: None)
+    outcome = run_profile(lab, profile, SHORT, "t1", lambda _: None)
     assert isinstance(outcome, Failure)
     assert outcome.kind is FailureKind.ENGINE
     assert "Limit of total fields [1]" in outcome.reason
@@ -103,7 +103,7 @@ def test_a_trial_delivers_each_event_once_and_leaves_what_is_not_ours(
         for name in theirs:
             elasticsearch.request("PUT", f"/{name}")
         profile = load_profile(ROOT / "profiles" / "default.yaml").profile
-        require_each_event_once(run_trial(lab, profile, SHORT, "t1", lambda _: None))
+        require_each_event_once(run_profile(lab, profile, SHORT, "t1", lambda _: None))
         assert owned.indices(elasticsearch, owned.PREFIX) == (theirs[1],)
         owned.remove(elasticsearch, lab.owner, lab.owner.prefix)
         for name in theirs:

@@ -12,7 +12,7 @@ from tuner.engine.sampled import SAMPLE, Content
 from tuner.lab.lab import Lab, attached_lab, new_run_id, sink_lab
 from tuner.lab.scratch import scratch
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
-from tuner.measure.trial import run_trial
+from tuner.measure.place import run_profile
 from tuner.profile.model import Profile
 
 pytestmark = [pytest.mark.live, pytest.mark.each_rsyslogd("inputs"), pytest.mark.full]
@@ -74,7 +74,7 @@ def profile_of(kind: str) -> Profile:
 
 
 def measured(lab: Lab, profile: Profile) -> Measurement:
-    outcome = run_trial(lab, profile, TrialPlan(0.5, 1.0), "kind", lambda _: None)
+    outcome = run_profile(lab, profile, TrialPlan(0.5, 1.0), "kind", lambda _: None)
     assert isinstance(outcome, Measurement), outcome
     return outcome
 
@@ -116,7 +116,7 @@ def test_datagrams_that_the_kernel_drops_are_lost_in_the_account(tmp_path: Path)
         }
     )
     with scratch(tmp_path) as folder, sink_lab(folder, new_run_id()) as lab:
-        outcome = run_trial(lab, profile, TrialPlan(0.5, 1.0), "kind", lambda _: None)
+        outcome = run_profile(lab, profile, TrialPlan(0.5, 1.0), "kind", lambda _: None)
     assert isinstance(outcome, Failure), outcome
     assert outcome.kind is FailureKind.DELIVERY
     assert outcome.delivery is not None

@@ -25,7 +25,7 @@ from tuner.lab.lab import new_run_id, sink_lab
 from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink, parse_fault
 from tuner.measure.measurement import Measurement, TrialPlan
-from tuner.measure.trial import run_trial
+from tuner.measure.place import run_profile
 from tuner.modules.pstats import snapshots
 from tuner.profile.model import Profile
 from tuner.render.engine_files import index_template
@@ -120,7 +120,7 @@ def test_rsyslogds_own_count_of_bulks_is_that_of_the_sink(tmp_path: Path) -> Non
     profile = at_hand(SMALL)
     delay = parse_fault("delay=0.05,after=1,times=1000000")
     with scratch(tmp_path) as folder, sink_lab(folder, new_run_id(), faults=[delay]) as lab:
-        outcome = run_trial(lab, profile, TrialPlan(1.0, 4.0), "bulks", lambda _: None)
+        outcome = run_profile(lab, profile, TrialPlan(1.0, 4.0), "bulks", lambda _: None)
     assert isinstance(outcome, Measurement), outcome
     used = outcome.effective
     assert used is not None

@@ -10,7 +10,7 @@ from tests.profile.examples import small
 from tuner.lab.lab import new_run_id, sink_lab
 from tuner.lab.scratch import scratch
 from tuner.measure.measurement import Measurement, TrialPlan
-from tuner.measure.trial import run_trial
+from tuner.measure.place import run_profile
 from tuner.profile.model import Profile
 
 pytestmark = [pytest.mark.live, pytest.mark.each_rsyslogd("queues"), pytest.mark.full]
@@ -28,7 +28,7 @@ SPREADS: dict[str, dict[str, object]] = {
 
 def measured(tmp_path: Path, profile: Profile) -> Measurement:
     with scratch(tmp_path) as folder, sink_lab(folder, new_run_id()) as lab:
-        outcome = run_trial(lab, profile, TrialPlan(0.5, 1.5), "lanes", lambda _: None)
+        outcome = run_profile(lab, profile, TrialPlan(0.5, 1.5), "lanes", lambda _: None)
     assert isinstance(outcome, Measurement), outcome
     return outcome
 

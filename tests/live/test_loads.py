@@ -13,7 +13,7 @@ from tests.cluster.test_loads import steered
 from tests.live.test_paced import WRITTEN, paced, sink_lab
 from tuner.lab.lab import Lab
 from tuner.measure.measurement import Measurement, TrialPlan
-from tuner.measure.trial import run_trial
+from tuner.measure.place import run_profile
 
 pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -27,7 +27,7 @@ def loaded_lab(folder: Path) -> Iterator[Lab]:
 def test_a_saturated_trial_accounts_for_the_events_of_both(tmp_path: Path) -> None:
     with loaded_lab(tmp_path) as lab:
         assert "127.0.0.2" in str(lab.bind(WRITTEN.profile, "x").substitutions)
-        run = run_trial(lab, WRITTEN.profile, TrialPlan(1.0, 2.0), "t1", lambda _: None)
+        run = run_profile(lab, WRITTEN.profile, TrialPlan(1.0, 2.0), "t1", lambda _: None)
     assert isinstance(run, Measurement), run
     assert run.delivery.exact
     assert run.verdict is not None

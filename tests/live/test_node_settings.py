@@ -15,8 +15,7 @@ from tuner.lab.distribution import fetch
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab
 from tuner.lab.scratch import scratch
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
-from tuner.measure.place import LabTrials
-from tuner.measure.trial import run_trial
+from tuner.measure.place import LabTrials, run_profile
 from tuner.profile.model import Profile
 from tuner.space.knob import Cost
 from tuner.space.knobs import knobs
@@ -78,7 +77,7 @@ def test_an_engine_of_ours_runs_with_what_the_profile_says(lab: Lab, tmp_path: P
     assert heap == 1024**3
     assert lab.engine.run_with(turned) == 0.0
     assert lab.bind(turned, "x").profile.node == turned.node
-    outcome = run_trial(lab, turned, PLAN, "turned", lambda _: None)
+    outcome = run_profile(lab, turned, PLAN, "turned", lambda _: None)
     assert isinstance(outcome, Measurement), outcome
 
 
@@ -86,7 +85,7 @@ def test_a_run_says_whether_the_engine_restarted_before_it(lab: Lab) -> None:
     found = []
     survivor = LabTrials(lab, profile(), PLAN)
     for name in ("first", "second"):
-        run = partial(run_trial, lab, TURNED, PLAN)
+        run = partial(run_profile, lab, TURNED, PLAN)
         outcome = survivor.measured(TURNED, run, name, lambda _: None)
         assert isinstance(outcome, Measurement), outcome
         assert outcome.spent is not None
@@ -98,13 +97,13 @@ def test_a_run_says_whether_the_engine_restarted_before_it(lab: Lab) -> None:
 def test_settings_that_the_engine_refuses_fail_the_trial_and_not_the_lab(lab: Lab) -> None:
     lab.engine.run_with(TURNED)
     refused = profile(**{"thread_pool.write.size": 500})
-    outcome = run_trial(lab, refused, PLAN, "refused", lambda _: None)
+    outcome = run_profile(lab, refused, PLAN, "refused", lambda _: None)
     assert isinstance(outcome, Failure)
     assert outcome.kind is FailureKind.ENGINE_DOWN
     assert "thread_pool.write.size" in outcome.reason
     lab.check()
     assert lab.engine.run_with(TURNED) == 0.0, "it runs as before"
-    assert isinstance(run_trial(lab, TURNED, PLAN, "after", lambda _: None), Measurement)
+    assert isinstance(run_profile(lab, TURNED, PLAN, "after", lambda _: None), Measurement)
 
 
 def test_an_attached_engine_keeps_its_node(lab: Lab, tmp_path: Path) -> None:

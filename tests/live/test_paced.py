@@ -24,8 +24,9 @@ from tuner.measure.measurement import (
     TrialPlan,
 )
 from tuner.measure.paced import Pacing, run_paced
+from tuner.measure.place import run_profile
+from tuner.measure.prepared import prepare
 from tuner.measure.sustain import OverloadPlan, overload_of, why_not
-from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 from tuner.profile.objective import Objective
 
@@ -46,7 +47,7 @@ def sink_lab(folder: Path, *faults: str) -> Iterator[Lab]:
 
 def paced(lab: Lab, profile: Profile, rate: float, seconds: float) -> PacedMeasurement:
     pacing = Pacing(fixed(rate), 1 + seconds, 1.0, 1 + seconds)
-    outcome = run_paced(lab, profile, pacing, "paced", lambda _: None)
+    outcome = run_paced(prepare(lab, profile, "paced"), pacing, lambda _: None)
     assert isinstance(outcome, PacedMeasurement), outcome
     return outcome
 
@@ -81,7 +82,7 @@ def test_a_trial_for_freshness_tells_when_events_are_found(
 ) -> None:
     plan = TrialPlan(1.0, 3.0, objective=Objective.FRESHNESS, offered=2_000.0)
     with sink_lab(tmp_path, *faults) as lab:
-        run = run_trial(lab, WRITTEN.profile, plan, "fresh", lambda _: None)
+        run = run_profile(lab, WRITTEN.profile, plan, "fresh", lambda _: None)
     assert isinstance(run, Measurement), run
     assert run.delivery.exact
     assert run.fresh_p99_s is not None
@@ -102,7 +103,7 @@ def test_a_fixed_rate_is_offered_whatever_the_pipeline_does(tmp_path: Path) -> N
     workload = WRITTEN.profile.workload.model_copy(update={"rate": 150_000})
     profile = WRITTEN.profile.model_copy(update={"workload": workload})
     with sink_lab(tmp_path, SLOW) as lab:
-        run = run_trial(lab, profile, TrialPlan(1.0, 3.0), "fixed", lambda _: None)
+        run = run_profile(lab, profile, TrialPlan(1.0, 3.0), "fixed", lambda _: None)
     assert isinstance(run, Measurement), run
     assert DoubtKind.PACE_MISSED in {doubt.kind for doubt in run.doubts}
     assert run.eps < 60_000
@@ -120,7 +121,7 @@ def disk_assisted() -> LoadedProfile:
 
 def overload(lab: Lab, profile: Profile) -> PacedMeasurement:
     plan = OverloadPlan(10_000.0, 80_000.0, 3.0)
-    outcome = run_paced(lab, profile, plan.pacing, "over", lambda _: None)
+    outcome = run_paced(prepare(lab, profile, "over"), plan.pacing, lambda _: None)
     assert isinstance(outcome, PacedMeasurement), outcome
     assert overload_of(plan, outcome).most_behind > 50_000
     return outcome
@@ -141,7 +142,7 @@ def test_what_is_too_much_for_memory_goes_to_disk_where_there_is_one(tmp_path: P
 
 def test_a_window_in_which_nothing_arrives_has_no_rate(tmp_path: Path) -> None:
     with sink_lab(tmp_path, "delay=4,after=1,times=1000000") as lab:
-        run = run_trial(lab, WRITTEN.profile, TrialPlan(0.3, 0.6), "t1", lambda _: None)
+        run = run_profile(lab, WRITTEN.profile, TrialPlan(0.3, 0.6), "t1", lambda _: None)
     assert isinstance(run, Failure), run
     assert run.kind is FailureKind.STALLED
     assert run.is_transient

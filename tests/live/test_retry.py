@@ -30,7 +30,7 @@ from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink, parse_fault
 from tuner.measure.measurement import Measurement, TrialPlan
-from tuner.measure.trial import run_trial
+from tuner.measure.place import run_profile
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
@@ -226,7 +226,7 @@ def test_a_trial_with_retries_accounts_for_every_event_on_the_sink(
     with Sink(faults=wanted) as sink, scratch(tmp_path) as folder:
         lab = lab_of(SinkEngine(sink), folder, new_run_id())
         try:
-            outcome = run_trial(lab, with_retries(), SHORT, "t1", lambda _: None)
+            outcome = run_profile(lab, with_retries(), SHORT, "t1", lambda _: None)
         finally:
             lab.client.close()
     assert isinstance(outcome, Measurement), outcome
@@ -238,7 +238,7 @@ def test_a_trial_with_retries_accounts_for_every_event_on_an_engine(
 ) -> None:
     client = EngineClient(elasticsearch.url)
     with scratch(tmp_path) as folder, attached_lab(client, folder, new_run_id(), "1g") as lab:
-        outcome = run_trial(lab, with_retries(), SHORT, "t1", lambda _: None)
+        outcome = run_profile(lab, with_retries(), SHORT, "t1", lambda _: None)
     assert isinstance(outcome, Measurement), outcome
     assert outcome.delivery.exact
 

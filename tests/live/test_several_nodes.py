@@ -27,8 +27,7 @@ from tuner.lab.nodes import Nodes, nodes_here, plan_for
 from tuner.lab.scratch import scratch
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import Failure, FailureKind, Result, TrialPlan
-from tuner.measure.place import LabTrials
-from tuner.measure.trial import run_trial
+from tuner.measure.place import LabTrials, run_profile
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.script.script import objects_in
@@ -106,7 +105,7 @@ def kill(nodes: Nodes, number: int, stage: str) -> None:
 
 def killed(lab: Lab, wanted: Profile, tell: Callable[[str], None]) -> Callable[..., Result]:
     """A run that tells `tell` of its stages, where something is killed."""
-    return lambda name, _tell: run_trial(lab, wanted, PLAN, name, tell)
+    return lambda name, _tell: run_profile(lab, wanted, PLAN, name, tell)
 
 
 def require_nothing_lost(outcome: Result) -> None:
@@ -152,7 +151,7 @@ def test_a_killed_node_loses_nothing_with_a_replica_and_its_shards_without_one(
         assert "starting the engine again" in said
         assert nodes.ending() is None
 
-        red = run_trial(lab, without, PLAN, "second", partial(kill, nodes, 1))
+        red = run_profile(lab, without, PLAN, "second", partial(kill, nodes, 1))
         assert isinstance(red, Failure), red
         assert red.kind is FailureKind.ENGINE_DOWN
         assert "the index is red: no copy is left of 1 of its 3 shards" in red.reason
@@ -164,7 +163,7 @@ def test_opensearch_goes_on_without_a_node_too(tmp_path: Path) -> None:
     wanted = profile(OPENSEARCH, 1)
     with cluster(wanted, tmp_path) as (lab, nodes):
         assert lab.engine.facts.data_nodes == NODES
-        require_nothing_lost(run_trial(lab, wanted, PLAN, "only", partial(kill, nodes, 0)))
+        require_nothing_lost(run_profile(lab, wanted, PLAN, "only", partial(kill, nodes, 0)))
 
 
 def test_a_standing_lab_of_three_nodes_is_used_by_a_bench_and_goes_as_a_whole(

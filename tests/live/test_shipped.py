@@ -31,7 +31,7 @@ from tuner.lab.lab import attached_lab, new_run_id, sink_lab
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.measure.measurement import Measurement, TrialPlan
-from tuner.measure.trial import run_trial
+from tuner.measure.place import run_profile
 from tuner.modules.secrets import certificates_in
 from tuner.profile.documents import fields_of
 from tuner.profile.edit import edit
@@ -108,7 +108,7 @@ def test_rsyslogd_accepts_it(path: Path, secrets_here: dict[str, str]) -> None:
 def test_a_trial_of_it_accounts_for_every_event(tmp_path: Path, path: Path) -> None:
     profile = at_hand(path.read_text("utf-8"))
     with scratch(tmp_path) as folder, sink_lab(folder, new_run_id()) as lab:
-        outcome = run_trial(lab, profile, TrialPlan(0.5, 1.0), "shipped", lambda _: None)
+        outcome = run_profile(lab, profile, TrialPlan(0.5, 1.0), "shipped", lambda _: None)
     assert isinstance(outcome, Measurement), outcome
     assert outcome.delivery.exact
 

@@ -12,7 +12,7 @@ from tuner.lab.lab import new_run_id, sink_lab
 from tuner.lab.scratch import scratch
 from tuner.lint.load import load_profile
 from tuner.measure.measurement import TrialPlan
-from tuner.measure.trial import run_trial
+from tuner.measure.place import run_profile
 
 pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -37,5 +37,5 @@ def test_a_killed_sink_is_named_and_ends_the_search(tmp_path: Path, phase: str) 
     with scratch(tmp_path) as folder, sink_lab(folder, new_run_id()) as lab:
         for name in ("killed", "after"):
             with pytest.raises(Unreachable, match=r"^sink died with SIGKILL$"):
-                run_trial(lab, PROFILE, TrialPlan(0.5, 1.0), name, tell)
+                run_profile(lab, PROFILE, TrialPlan(0.5, 1.0), name, tell)
         assert list(folder.iterdir()) == []

@@ -35,9 +35,9 @@ from tuner.lab.sink import Fault, FaultKind, Sink
 from tuner.lint.load import load_profile
 from tuner.measure import watch
 from tuner.measure.measurement import Failure, FailureKind, Measurement, Result, TrialPlan
-from tuner.measure.place import LabTrials
+from tuner.measure.place import LabTrials, run_profile
 from tuner.measure.series import restarted
-from tuner.measure.trial import Tell, run_trial
+from tuner.measure.trial import Tell
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.study import Ending, Phase, Study
@@ -74,7 +74,7 @@ def surviving(lab: Lab) -> Callable[[str, Tell], Result]:
 
     def measured(name: str, tell: Tell) -> Result:
         def run(name: str, _tell: Tell) -> Result:
-            return run_trial(lab, PROFILE, SHORT, name, tell)
+            return run_profile(lab, PROFILE, SHORT, name, tell)
 
         return survivor.measured(PROFILE, run, name, silent)
 
@@ -189,7 +189,7 @@ def test_a_drain_that_takes_too_long_ends_the_trial(
     monkeypatch.setattr(watch, "DRAIN_S", 1.0)
     slow = Fault(FaultKind.DELAY, 2.0, after=20, times=1_000_000)
     with scratch(tmp_path) as folder, sink_lab(folder, new_run_id(), [slow]) as lab:
-        outcome = run_trial(lab, PROFILE, SHORT, "slow", silent)
+        outcome = run_profile(lab, PROFILE, SHORT, "slow", silent)
     assert isinstance(outcome, Failure), outcome
     assert outcome.kind is FailureKind.STALLED
     assert "documents are still not indexed" in outcome.reason

@@ -268,25 +268,26 @@ def test_a_sender_that_was_told_its_rate_is_told_another_one() -> None:
 
 
 def lab(*, ours: bool = True, here: bool = True, processors: int = 8) -> Lab:
-    """One whose engine can turn no setting of its own."""
+    """One with an engine of so many processors."""
     facts = SimpleNamespace(processors=processors)
-    engine = SimpleNamespace(facts=facts, turns=of_rsyslog)
+    engine = SimpleNamespace(facts=facts)
     return cast(Lab, SimpleNamespace(is_ours=ours, is_here=here, engine=engine))
 
 
 @pytest.mark.parametrize(
     ("here", "processors", "engine_cores"), [(True, 8, 2), (True, 1, 1), (False, 8, 8)]
 )
-def test_a_window_is_judged_by_the_cores_and_settings_of_its_lab(
+def test_a_window_is_judged_by_the_cores_of_its_lab(
     here: bool, processors: int, engine_cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tuner.measure.bottleneck.cores", lambda: 2)
-    found = verdict_of(SEEN, lab(here=here, processors=processors), small())
+    turnable = of_rsyslog(knobs(small()))
+    found = verdict_of(SEEN, lab(here=here, processors=processors), small(), turnable)
     assert found is not None
     machines = CoreCounts(2, engine_cores, engine_is_here=here)
     assert found.stages == stages_of(SEEN, small(), machines)
-    assert found == judge(found.stages, of_rsyslog(knobs(small())))
+    assert found == judge(found.stages, turnable)
 
 
 def test_of_an_engine_of_the_users_elsewhere_nothing_is_said() -> None:
-    assert verdict_of(SEEN, lab(ours=False, here=False), small()) is None
+    assert verdict_of(SEEN, lab(ours=False, here=False), small(), ()) is None

@@ -14,7 +14,7 @@ from typing import cast
 import pytest
 
 from tests.measure.test_trial import Course
-from tests.measure.test_watch import Engine, counted
+from tests.measure.test_watch import Engine, counted, prepared_for
 from tests.profile.examples import small
 from tuner.flood.pace import Timeline, fixed
 from tuner.flood.spec import Punctuality
@@ -62,11 +62,14 @@ class Paced(Course):
 
     def outcome(self) -> PacedMeasurement | Failure:
         lab = self.lab()
-        return run_paced(lab, small(self.wants), PACING, "t1", self.told.append)
+        return run_paced(
+            prepared_for(lab, small(self.wants), self.script.began_s), PACING, self.told.append
+        )
 
     def scored(self, plan: TrialPlan) -> Outcome:
         """A trial of a search at that rate."""
-        return run_trial(self.lab(), small(self.wants), plan, "t1", self.told.append)
+        ready = prepared_for(self.lab(), small(self.wants), self.script.began_s)
+        return run_trial(ready, plan, self.told.append)
 
     def lab(self) -> Lab:
         script = self.script
@@ -158,9 +161,16 @@ def test_a_pipeline_that_keeps_up_is_measured_over_the_judged_part(course: Paced
     ],
 )
 def test_a_lab_follows_a_rate_where_one_is_named_and_tells_of_the_stages(
-    course: Paced, per_second: float | None, kind: type[Outcome], told: list[str]
+    course: Paced,
+    per_second: float | None,
+    kind: type[Outcome],
+    told: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    place = LabTrials(course.lab(), small(), TrialPlan(1.0, 1.0))
+    lab = course.lab()
+    ready = prepared_for(lab, small(course.wants), course.script.began_s)
+    monkeypatch.setattr("tuner.measure.place.prepare", lambda *_: ready)
+    place = LabTrials(lab, small(), TrialPlan(1.0, 1.0))
     plan = TrialPlan(2.0, 8.0)
     found = place.trial(small(course.wants), plan, per_second, "t1", course.told.append)
     assert isinstance(found, kind), found

@@ -142,7 +142,8 @@ def test_a_sample_of_the_documents_is_compared_with_what_was_learnt_once_all_are
         return DeliveryCheck(int(not is_exact), 0, (), ())
 
     run = watching(script(), check_delivery=check, sampled=sampled)
-    watch = replace(run.watch, pipe=replace(run.watch.pipe, learnt=learnt))
+    ready = replace(run.watch.pipe.prepared, learnt=learnt)
+    watch = replace(run.watch, pipe=replace(run.watch.pipe, prepared=ready))
     settled = settle(watch, EVENTS)
     assert asked == ([(run.watch.pipe.pattern, SENT)] if is_exact else [])
     wrong = Content(1, 1, ("event 6: m",))

@@ -7,7 +7,7 @@ from tuner.measure.measurement import Spent, StageClock, TrialPart
 
 def test_each_part_gets_the_seconds_until_the_next_begins() -> None:
     now_s, told = [100.0], list[str]()
-    stages = StageClock(told.append, lambda: now_s[0])
+    stages = StageClock(told.append, now_s[0], lambda: now_s[0])
     for at_s, part, text in (
         (102.0, TrialPart.WARM_UP, "warm-up"),
         (105.0, TrialPart.WINDOW, "window"),
@@ -28,6 +28,6 @@ def test_each_part_gets_the_seconds_until_the_next_begins() -> None:
 
 def test_a_trial_that_never_began_spent_its_time_on_the_start() -> None:
     now_s = [5.0]
-    stages = StageClock(lambda _: None, lambda: now_s[0])
+    stages = StageClock(lambda _: None, now_s[0], lambda: now_s[0])
     now_s[0] = 7.0
     assert stages.spent() == Spent(start_s=2.0)

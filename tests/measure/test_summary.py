@@ -10,6 +10,7 @@ from typing import cast
 import pytest
 
 from tests.measure.test_doubts import AT_FIRST, INDEX
+from tests.measure.test_watch import prepared_for
 from tests.profile.examples import small
 from tests.profile.test_base import loaded
 from tuner.engine.sampled import Content
@@ -77,13 +78,14 @@ SEEN = Observed(
 
 
 def measured(seen: Observed = SEEN) -> Measurement:
-    outcome = summarise(seen, ELSEWHERE, small())
+    outcome = summarise(seen, prepared_for(ELSEWHERE, small()))
     assert isinstance(outcome, Measurement)
     return outcome
 
 
 def failed(seen: Observed, guardrails: dict[str, object] | None = None) -> Failure:
-    outcome = summarise(seen, ELSEWHERE, small({"guardrails": guardrails} if guardrails else {}))
+    profile = small({"guardrails": guardrails} if guardrails else {})
+    outcome = summarise(seen, prepared_for(ELSEWHERE, profile))
     assert isinstance(outcome, Failure)
     return outcome
 
@@ -91,7 +93,7 @@ def failed(seen: Observed, guardrails: dict[str, object] | None = None) -> Failu
 @pytest.mark.parametrize(("replicas", "copies"), [(0, 1), (2, 3), (5, 3)])
 def test_as_many_copies_were_indexed_as_the_lab_has_nodes_for(replicas: int, copies: int) -> None:
     profile = small({"outputs[logs].index.settings.number_of_replicas": replicas})
-    outcome = summarise(SEEN, ELSEWHERE, profile)
+    outcome = summarise(SEEN, prepared_for(ELSEWHERE, profile))
     assert isinstance(outcome, Measurement)
     assert outcome.copies == copies
 
@@ -174,7 +176,8 @@ def test_a_trial_in_whose_window_nothing_was_indexed_has_none() -> None:
 
 def test_a_trial_that_took_more_memory_than_it_may_has_none() -> None:
     allowed = {"rss_bytes": "90m"}
-    assert isinstance(summarise(SEEN, ELSEWHERE, small({"guardrails": allowed})), Measurement)
+    profile = small({"guardrails": allowed})
+    assert isinstance(summarise(SEEN, prepared_for(ELSEWHERE, profile)), Measurement)
     failure = failed(SEEN, {"rss_bytes": "89m"})
     assert (failure.kind, failure.shipper_rss_bytes) == (FailureKind.GUARDRAIL, 90 * MIB)
 
@@ -182,17 +185,17 @@ def test_a_trial_that_took_more_memory_than_it_may_has_none() -> None:
 def test_what_limited_the_pipeline_is_told_of_a_measurement_and_of_a_failure() -> None:
     ours = SimpleNamespace(
         is_ours=True, is_here=True,
-        engine=SimpleNamespace(facts=SimpleNamespace(processors=2, data_nodes=3), turns=tuple),
+        engine=SimpleNamespace(facts=SimpleNamespace(processors=2, data_nodes=3)),
     )  # fmt: skip
     lab = cast(Lab, ours)
-    verdict = verdict_of(SEEN.window, lab, small())
+    verdict = verdict_of(SEEN.window, lab, small(), ())
     assert verdict is not None
     lost = replace(SETTLED, delivery=Delivery(SENT, SENT - 1, SENT - 1, 1, 0))
     for seen in (SEEN, replace(SEEN, settled=lost)):
-        outcome = summarise(seen, lab, small())
+        outcome = summarise(seen, prepared_for(lab, small()))
         assert outcome.verdict == verdict
     busy = replace(SEEN.window, after=replace(AFTER, machine=CoreTime(74.0, 0.0, 0.0)))
-    found = summarise(replace(SEEN, window=busy), lab, small())
+    found = summarise(replace(SEEN, window=busy), prepared_for(lab, small()))
     assert isinstance(found, Measurement)
     assert DoubtKind.DISTURBED in {one.kind for one in found.doubts}
 
@@ -244,7 +247,7 @@ def test_documents_that_hold_something_else_than_was_sent_give_no_number() -> No
 
 def test_of_a_base_that_is_a_doubt(tmp_path: Path) -> None:
     base = loaded(tmp_path).profile
-    outcome = summarise(replace(SEEN, settled=OTHERS), ELSEWHERE, base)
+    outcome = summarise(replace(SEEN, settled=OTHERS), prepared_for(ELSEWHERE, base))
     assert isinstance(outcome, Measurement)
     (doubt,) = [one for one in outcome.doubts if one.kind is DoubtKind.CONTENT_DIFFERS]
     assert doubt.figure == str(OTHERS.content)

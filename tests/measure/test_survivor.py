@@ -82,14 +82,16 @@ class World:
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     world = World()
 
-    def run_trial(_lab: object, profile: Profile, plan: TrialPlan, name: str, _tell: object) -> Any:
+    def run_profile(
+        _lab: object, profile: Profile, plan: TrialPlan, name: str, _tell: object
+    ) -> Any:
         assert plan == (FIRST_INDEX if name.endswith("f") else WARM_UP)
         world.done.append((name, profile))
         world.clock.sleep(3.0)
         return GOOD
 
     monkeypatch.setattr("tuner.measure.place.time", world.clock)
-    monkeypatch.setattr("tuner.measure.place.run_trial", run_trial)
+    monkeypatch.setattr("tuner.measure.place.run_profile", run_profile)
     for module in ("place", "trial"):
         monkeypatch.setattr(
             f"tuner.measure.{module}.remove",
@@ -238,13 +240,13 @@ def test_an_engine_that_dies_again_while_it_gets_warm_starts_once_more(
 ) -> None:
     names: list[str] = []
 
-    def run_trial(*given: object) -> Measurement:
+    def run_profile(*given: object) -> Measurement:
         names.append(str(given[3]))
         if len(names) == 1:
             raise Unreachable("died again")
         return GOOD
 
-    monkeypatch.setattr("tuner.measure.place.run_trial", run_trial)
+    monkeypatch.setattr("tuner.measure.place.run_profile", run_profile)
     LabTrials(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, dying(world), "t1", silent)
     assert names == ["t1r1", "t1r2"]
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
 from tests.measure.test_doubts import AT_FIRST
-from tests.measure.test_watch import ONE_EACH, Engine, Script, counted
+from tests.measure.test_watch import Engine, Script, counted, prepared_for
 from tests.profile.examples import small
 from tuner.engine.status import NodeSilent
 from tuner.flood.spec import FloodProgress, Punctuality
@@ -32,6 +32,7 @@ from tuner.measure.measurement import (
     TrialPlan,
 )
 from tuner.measure.pipeline import Pipeline
+from tuner.measure.prepared import PreparedTrial
 from tuner.measure.trial import run_trial
 from tuner.profile.objective import Objective
 
@@ -91,21 +92,18 @@ class Course:
             client=Engine(script), loss=script.loss, engine=engine, check=lambda: None,
             loads=lambda: (), is_ours=False, is_here=False,
         )  # fmt: skip
-        return run_trial(cast(Lab, lab), small(changes), plan, "t1", self.told.append)
+        ready = prepared_for(cast(Lab, lab), small(changes), script.began_s)
+        return run_trial(ready, plan, self.told.append)
 
     @contextmanager
-    def pipeline(self, lab: Lab, profile: Any, _name: str) -> Iterator[Pipeline]:
+    def pipeline(self, ready: PreparedTrial) -> Iterator[Pipeline]:
         script = self.script
         rsyslogd = SimpleNamespace(
             check=script.check, ending=script.ending, usage=lambda: Usage(1.0, 1),
             finish=lambda _: None,
         )  # fmt: skip
-        prefix = profile.measured.index.target
         stats = self.folder / "impstats.log"
-        yield Pipeline(
-            rsyslogd=cast(Rsyslogd, rsyslogd), stats=stats, lab=lab, profile=profile,
-            prefix=prefix, learnt=ONE_EACH,
-        )  # fmt: skip
+        yield Pipeline(rsyslogd=cast(Rsyslogd, rsyslogd), stats=stats, prepared=ready)
 
     @contextmanager
     def traffic(self, *_: object) -> Iterator[object]:

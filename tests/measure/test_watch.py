@@ -24,9 +24,12 @@ from tuner.errors import JobFailed, Unreachable
 from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodProgress
 from tuner.host.usage import Usage
+from tuner.lab.bind import Bound
+from tuner.lab.copy import LabCopy
 from tuner.lab.lab import Lab, Learnt
 from tuner.lab.rsyslogd import Rsyslogd, RsyslogdDied
 from tuner.measure.pipeline import Pipeline
+from tuner.measure.prepared import PreparedTrial
 from tuner.measure.settle import settle
 from tuner.measure.watch import DRAIN_S, QUIET_S, STALL_S, NodeLost, Stalled, Watch
 from tuner.measure.window import Poll
@@ -125,6 +128,18 @@ class Engine(EngineClient):
 NO_SAMPLE: dict[str, object] = {"sampled": lambda *_: (), "tells_apart": lambda _: True}
 """An engine that keeps no documents."""
 ONE_EACH = Learnt(Expectation(((1,),)), (0.0,), LearntDocuments(({},), (frozenset(),), 1), ())
+
+
+def prepared_for(lab: Lab, profile: Profile, began_s: float = 0.0) -> PreparedTrial:
+    """A trial of a profile, which is bound to a lab already, of one document an event."""
+    site = SimpleNamespace(index_prefix=profile.measured.index.target)
+    return PreparedTrial(
+        lab=lab, name="t1", bound=cast(Bound, SimpleNamespace(profile=profile)),
+        copy=cast(LabCopy, SimpleNamespace(site=site)),
+        learnt=ONE_EACH, knobs=(), since_s=began_s,
+    )  # fmt: skip
+
+
 """Each event gives one document."""
 
 
@@ -158,11 +173,8 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
         )  # fmt: skip
         lab = lab_of(script, **engine)
         bound = profile or small()
-        stats, prefix = Path("/nonexistent"), bound.measured.index.target
-        pipe = Pipeline(
-            rsyslogd=cast(Rsyslogd, rsyslogd), stats=stats, lab=lab, profile=bound,
-            prefix=prefix, learnt=ONE_EACH,
-        )  # fmt: skip
+        stats, ready = Path("/nonexistent"), prepared_for(lab, bound)
+        pipe = Pipeline(rsyslogd=cast(Rsyslogd, rsyslogd), stats=stats, prepared=ready)
         spec = SimpleNamespace(stamped_run="700")
         flood = cast(Flood, SimpleNamespace(progress=script.progress, spec=spec))
         return Run(script, Watch(pipe, flood, script.began_s))
@@ -348,7 +360,8 @@ def based(run: Run, expectation: Expectation = OF_A_BASE) -> Watch:
     """The watch where not each event gives one document."""
     unsure = (1.0,) * len(expectation.outputs)
     learnt = Learnt(expectation, unsure, LearntDocuments((), (), 2), ())
-    pipe = replace(run.watch.pipe, learnt=learnt)
+    ready = replace(run.watch.pipe.prepared, learnt=learnt)
+    pipe = replace(run.watch.pipe, prepared=ready)
     return replace(run.watch, pipe=pipe)
 
 

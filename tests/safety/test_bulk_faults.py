@@ -28,7 +28,7 @@ from tests.shipped import release_at_hand
 from tuner.engine.delivery import FaultCount, fault_counts
 from tuner.measure import summary
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
-from tuner.measure.trial import run_trial
+from tuner.measure.place import run_profile
 
 pytestmark = pytest.mark.live
 
@@ -94,7 +94,7 @@ def test_what_the_sink_does_to_a_batch_is_found_to_the_event(
     site: Path, case: Case, run: int
 ) -> None:
     with sink_lab(site, f"{case.fault},after=20") as lab:
-        outcome = run_trial(lab, PROFILE, SHORT, "struck", silent)
+        outcome = run_profile(lab, PROFILE, SHORT, "struck", silent)
         delivery = delivery_of(outcome)
         assert isinstance(outcome, Failure)
         struck = fault_counts(lab.client)
@@ -122,7 +122,7 @@ def test_a_failed_request_that_rsyslog_made_good_is_no_measurement_either(
     """Of three requests one of the two workers sends two, the second being libcurl's repetition of
     the first: then rsyslog sees the failure, suspends itself and repeats the batch."""
     with sink_lab(site, "reset-before,after=20,times=3") as lab:
-        outcome = run_trial(lab, PROFILE, SHORT, "struck", silent)
+        outcome = run_profile(lab, PROFILE, SHORT, "struck", silent)
         assert delivery_of(outcome).exact
         assert isinstance(outcome, Failure)
         assert outcome.kind is FailureKind.RSYSLOGD
@@ -137,7 +137,7 @@ def test_a_failed_request_that_rsyslog_made_good_is_no_measurement_either(
 def test_what_harms_no_event_is_measured(site: Path, fault: str, run: int) -> None:
     """An engine that is slow once is slow; libcurl repeats a batch that was reset unread."""
     with sink_lab(site, f"{fault},after=20") as lab:
-        outcome = run_trial(lab, PROFILE, SHORT, "struck", silent)
+        outcome = run_profile(lab, PROFILE, SHORT, "struck", silent)
         assert isinstance(outcome, Measurement), outcome
         assert outcome.delivery.exact
         assert len(fault_counts(lab.client)) == 1
@@ -148,10 +148,10 @@ def test_what_harms_no_event_is_measured(site: Path, fault: str, run: int) -> No
 def test_one_event_lost_and_one_doubled_in_a_million_are_found_and_named(site: Path) -> None:
     """Both in one run, so that every sum is right and only the identities tell."""
     with sink_lab(site, "drop-event=876543", "double-event=987654") as lab:
-        quick = run_trial(lab, PROFILE, SHORT, "quick", silent)
+        quick = run_profile(lab, PROFILE, SHORT, "quick", silent)
         assert isinstance(quick, Measurement), quick
         plan = TrialPlan(0.5, min(40.0, 1.8 * MILLION / quick.eps))
-        outcome = run_trial(lab, PROFILE, plan, "million", silent)
+        outcome = run_profile(lab, PROFILE, plan, "million", silent)
         delivery = delivery_of(outcome)
         assert delivery.sent >= MILLION
         assert delivery.sent == delivery.indexed == delivery.found
@@ -172,7 +172,7 @@ def some(share: int, fault: str) -> Sequence[str]:
 @pytest.mark.parametrize("share", [3, 10], ids=["30 %", "100 %"])
 def test_f07_refused_bulks_are_no_throughput(site: Path, share: int, run: int) -> None:
     with sink_lab(site, *some(share, "status=429")) as lab, books() as counted:
-        outcome = run_trial(lab, PROFILE, SHORT, "struck", silent)
+        outcome = run_profile(lab, PROFILE, SHORT, "struck", silent)
         assert isinstance(outcome, Failure), outcome
         assert fault_counts(lab.client)
         require_true_score(outcome, counted[0])
@@ -198,6 +198,6 @@ def test_control_lost_events_are_seen_where_the_product_does_not_look(
 ) -> None:
     without_delivery_check(monkeypatch)
     with sink_lab(site, *faults) as lab, books() as counted:
-        outcome = run_trial(lab, PROFILE, SHORT, "struck", silent)
+        outcome = run_profile(lab, PROFILE, SHORT, "struck", silent)
     with pytest.raises(AssertionError, match="the trial has a score"):
         require_true_score(outcome, counted[0])

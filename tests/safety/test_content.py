@@ -19,7 +19,7 @@ from tuner.lab.lab import Lab, lab_of, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.measure.measurement import Failure, FailureKind, Measurement
-from tuner.measure.trial import run_trial
+from tuner.measure.place import run_profile
 
 pytestmark = pytest.mark.live
 
@@ -113,7 +113,7 @@ def test_another_content_than_was_sent_gives_no_number(
     site: Path, change: Callable[[bytes], bytes]
 ) -> None:
     with meddled(site, change) as lab:
-        outcome = run_trial(lab, PROFILE, SHORT, "struck", silent)
+        outcome = run_profile(lab, PROFILE, SHORT, "struck", silent)
     assert isinstance(outcome, Failure), outcome
     assert outcome.kind is FailureKind.DELIVERY
     assert re.match(r"\d+ of 300 documents compared hold something else", outcome.reason)
@@ -125,5 +125,5 @@ def test_another_content_than_was_sent_gives_no_number(
 @pytest.mark.full
 def test_what_passes_unchanged_is_measured(site: Path) -> None:
     with meddled(site, lambda body: body) as lab:
-        outcome = run_trial(lab, PROFILE, SHORT, "struck", silent)
+        outcome = run_profile(lab, PROFILE, SHORT, "struck", silent)
     assert isinstance(outcome, Measurement), outcome

@@ -25,8 +25,7 @@ from tuner.lab.lab import lab_around, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.measure import watch
 from tuner.measure.measurement import Failure, FailureKind
-from tuner.measure.place import LabTrials
-from tuner.measure.trial import run_trial
+from tuner.measure.place import LabTrials, run_profile
 from tuner.search.budget import smallest_budget_s
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
@@ -181,7 +180,7 @@ def seconds_until_seen(site: Path, engine: Engine) -> float:
         try:
             outcome = survivor.measured(
                 PROFILE,
-                lambda name, _: run_trial(lab, PROFILE, SHORT, name, freeze),
+                lambda name, _: run_profile(lab, PROFILE, SHORT, name, freeze),
                 "frozen",
                 thaw,
             )

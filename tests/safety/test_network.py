@@ -17,8 +17,8 @@ from tuner.lab.lab import lab_of, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.measure import summary
-from tuner.measure.measurement import Failure, Measurement, Outcome
-from tuner.measure.trial import run_trial
+from tuner.measure.measurement import Failure, Measurement, Result
+from tuner.measure.place import run_profile
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
 
@@ -41,7 +41,7 @@ class BehindANetwork(Sink):
         return f"http://127.0.0.1:{self.proxy.port}"
 
 
-def troubled(site: Path, trouble: Trouble) -> tuple[Outcome, Json]:
+def troubled(site: Path, trouble: Trouble) -> tuple[Result, Json]:
     """A trial with that trouble in its window, and what the sink counted; the next one works."""
     with BehindANetwork() as sink, BadNetwork(sink.port) as network, books() as counted:
         sink.proxy, lasts_s = network, LASTS_S[trouble]
@@ -57,9 +57,9 @@ def troubled(site: Path, trouble: Trouble) -> tuple[Outcome, Json]:
 
         with scratch(site) as folder:
             lab = lab_of(SinkEngine(sink), folder, new_run_id())
-            outcome = run_trial(lab, PROFILE, SHORT, "struck", strike)
+            outcome = run_profile(lab, PROFILE, SHORT, "struck", strike)
             heal()
-            after = run_trial(lab, PROFILE, SHORT, "after", silent)
+            after = run_profile(lab, PROFILE, SHORT, "after", silent)
             assert isinstance(after, Measurement), after
             lab.client.close()
         return outcome, counted[0]

@@ -18,7 +18,7 @@ from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink, parse_fault
 from tuner.measure import pipeline
 from tuner.measure.measurement import Delivery, Failure, Measurement, TrialPlan
-from tuner.measure.trial import run_trial
+from tuner.measure.place import run_profile
 
 PROFILE = at_hand((ROOT / "profiles" / "default.yaml").read_text(encoding="utf-8"))
 SHORT = TrialPlan(0.5, 1.0)
@@ -48,7 +48,7 @@ def delivery_of(outcome: object) -> Delivery:
 
 def assert_next_trial_works(lab: Lab, plan: TrialPlan = SHORT) -> None:
     assert owned.indices(lab.client, lab.owner.prefix) == ()
-    outcome = run_trial(lab, PROFILE, plan, "next", silent)
+    outcome = run_profile(lab, PROFILE, plan, "next", silent)
     assert isinstance(outcome, Measurement), outcome
     assert outcome.delivery.exact
     assert owned.indices(lab.client, lab.owner.prefix) == ()

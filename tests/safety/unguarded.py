@@ -19,11 +19,9 @@ from unittest.mock import patch
 
 from tuner.errors import JobFailed, Unreachable
 from tuner.host import allow, lock, process, signals
-from tuner.lab.lab import Lab
-from tuner.measure import summary, trial
-from tuner.measure.measurement import Measurement, Outcome, TrialPlan
+from tuner.measure import place, summary
+from tuner.measure.measurement import Measurement, Result
 from tuner.modules.secrets import SecretRef
-from tuner.profile.model import Profile
 from tuner.script import quoting
 from tuner.search import journal
 
@@ -32,14 +30,12 @@ QUICK = Path(__file__).parents[1] / "live" / "quick.py"
 
 def score_everything() -> None:
     """A trial that fails gets the number of the last one that did not."""
-    whole = trial.run_trial
+    whole = place.run_profile
     good: list[Measurement] = []
 
-    def lenient(
-        lab: Lab, profile: Profile, plan: TrialPlan, name: str, tell: trial.Tell
-    ) -> Outcome:
+    def lenient(*arguments: Any) -> Result:
         try:
-            outcome = whole(lab, profile, plan, name, tell)
+            outcome = whole(*arguments)
         except Unreachable:
             if not good:
                 raise
@@ -48,7 +44,7 @@ def score_everything() -> None:
             good.append(outcome)
         return good[-1] if good else outcome
 
-    patch.object(trial, "run_trial", lenient).start()
+    patch.object(place, "run_profile", lenient).start()
 
 
 def let_daemons_live() -> None:
@@ -143,22 +139,22 @@ def render_secrets() -> None:
 
 def leak() -> None:
     """Each trial keeps a megabyte and an open file."""
-    whole, kept = trial.run_trial, []
+    whole, kept = place.run_profile, []
 
-    def leaking(*arguments: Any) -> Outcome:
+    def leaking(*arguments: Any) -> Result:
         kept.append((bytearray(os.urandom(1024)) * 1024, os.open("/dev/null", os.O_RDONLY)))
         return whole(*arguments)
 
-    patch.object(trial, "run_trial", leaking).start()
+    patch.object(place, "run_profile", leaking).start()
 
 
 def crash() -> None:
     """Not a guard: the first trial meets a bug."""
 
-    def broken(*arguments: Any) -> Outcome:
+    def broken(*arguments: Any) -> Result:
         raise RuntimeError("a bug")
 
-    patch.object(trial, "run_trial", broken).start()
+    patch.object(place, "run_profile", broken).start()
 
 
 def never_doubt() -> None:

@@ -1,7 +1,10 @@
-"""What outputs wrote into files: how large they are, and what reading them again costs."""
+"""What outputs wrote into files: how large they are, what reading them again costs, and what an
+engine refused."""
 
 from __future__ import annotations
 
+import contextlib
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,3 +82,19 @@ def _read(path: Path) -> tuple[int, float | None]:
             if not chunk:
                 return lines, took_s if kind else None
             lines += chunk.count(b"\n")
+
+
+# The reply of one bulk; what stands first says as much as what follows.
+_MOST_BYTES = 1 << 24
+_REASON = re.compile(r'"reason": ?"((?:[^"\\]|\\.)+)"')
+
+
+def refusal_in(folder: Path) -> str | None:
+    """Why the engine refused events, in its own words, from a file below that folder that
+    omelasticsearch or a ruleset of retries writes then; None where none is there."""
+    for path in folder.rglob("*.json"):
+        with contextlib.suppress(OSError), open_given(path) as file:
+            reason = _REASON.search(file.read(_MOST_BYTES).decode(errors="replace"))
+            if reason is not None:
+                return " ".join(reason[1].replace("\\n", " ").replace('\\"', '"').split())
+    return None

@@ -17,7 +17,6 @@ from tuner.measure.stages import CoreCounts, LoadStage, Pool, Stages, stages_of
 from tuner.profile.model import Profile
 from tuner.schema.units import cores_text
 from tuner.space.knob import Bottleneck, Knob
-from tuner.space.knobs import knobs
 from tuner.space.recipes import remedies
 
 
@@ -242,16 +241,18 @@ class Diagnosis:
     stages: Stages
 
 
-def verdict_of(window: Window, lab: Lab, profile: Profile) -> Diagnosis | None:
-    """What limited the pipeline of `profile`, as bound; None for an engine elsewhere that is not
-    ours, whose cores may have other work."""
+def verdict_of(
+    window: Window, lab: Lab, profile: Profile, knobs: Sequence[Knob]
+) -> Diagnosis | None:
+    """What limited the pipeline of `profile`, as bound, and which of `knobs` can help; None for an
+    engine elsewhere that is not ours, whose cores may have other work."""
     if not lab.is_ours:
         return None
     processors = lab.engine.facts.processors
     engine_cores = min(cores(), processors) if lab.is_here else processors
     machines = CoreCounts(cores(), engine_cores, engine_is_here=lab.is_here)
     stages = stages_of(window, profile, machines)
-    return judge(stages, lab.engine.turns(knobs(profile)))
+    return judge(stages, knobs)
 
 
 def judge(stages: Stages, knobs: Sequence[Knob] = ()) -> Diagnosis:

@@ -53,15 +53,18 @@ class TrialPart(Enum):
 
 
 class StageClock:
-    """Tells of each stage of a trial that begins now, and counts its seconds."""
+    """Tells of each stage of a trial that began at `since_s`, and counts its seconds."""
 
     def __init__(
-        self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+        self,
+        tell: Callable[[str], None],
+        since_s: float,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._tell = tell
         self._clock = clock
         self._part = TrialPart.START
-        self._since_s = clock()
+        self._since_s = since_s
         self._seconds = dict.fromkeys(TrialPart, 0.0)
 
     def begin(

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from tuner.flood.flood import Flood
 from tuner.flood.pace import Schedule, Timeline
-from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
 from tuner.measure.freshness import Freshness
 from tuner.measure.measurement import Failure, PacedMeasurement, StageClock, TracePoint, TrialPart
 from tuner.measure.pipeline import Pipeline
+from tuner.measure.prepared import PreparedTrial
 from tuner.measure.settle import loss_of, settle
 from tuner.measure.speed import speed_of
 from tuner.measure.stages import effective
@@ -44,13 +44,10 @@ class Pacing:
     judged_to_s: float
 
 
-def run_paced(
-    lab: Lab, profile: Profile, pacing: Pacing, name: str, tell: Tell
-) -> PacedMeasurement | Failure:
-    """Send to the pipeline of `profile` by a schedule; failures and errors as in `run_trial`."""
-    return in_pipeline(
-        lab, profile, name, tell, lambda pipe, stages: _followed(pipe, pacing, stages)
-    )
+def run_paced(prepared: PreparedTrial, pacing: Pacing, tell: Tell) -> PacedMeasurement | Failure:
+    """Send to the pipeline of what was prepared by a schedule; failures and errors as in
+    `run_trial`."""
+    return in_pipeline(prepared, tell, lambda pipe, stages: _followed(pipe, pacing, stages))
 
 
 def _followed(pipe: Pipeline, pacing: Pacing, stages: StageClock) -> PacedMeasurement | Failure:
@@ -109,7 +106,7 @@ def _summarised(
     moments = [_moment(sample, timeline) for sample in window.samples]
     passed_s = moments[-1].at_s - moments[0].at_s
     events = max(1, moments[-1].indexed - moments[0].indexed)
-    verdict = verdict_of(window, pipe.lab, pipe.profile)
+    verdict = verdict_of(window, pipe.lab, pipe.profile, pipe.prepared.knobs)
     return PacedMeasurement(
         offered_per_second=(moments[-1].due - moments[0].due) / passed_s,
         eps=events / passed_s,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,38 +17,39 @@ from tuner.engines.user_template import for_nodes
 from tuner.errors import Refused, Unreachable
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
-from tuner.host.process import open_given
-from tuner.lab.copy import LabCopy, copied
-from tuner.lab.lab import Lab, Learnt
+from tuner.lab.copy import LabCopy
+from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import LabDaemon, running
 from tuner.lab.scratch import subfolder
-from tuner.measure.learning import learnt
+from tuner.measure.prepared import PreparedTrial
 from tuner.profile.model import Profile
 
 # The size on disk is otherwise up to 10 s old (IndexStoreConfig, "stats_refresh_interval").
 _FRESH_SIZES = {"index.store.stats_refresh_interval": "0s"}
 # Above the built-in templates and above what we render for production.
 _ABOVE_PRODUCTION = 500
-# The reply of one bulk; what stands first says as much as what follows.
-_MOST_BYTES = 1 << 24
-_REASON = re.compile(r'"reason": ?"((?:[^"\\]|\\.)+)"')
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline(LabDaemon):
-    """rsyslogd in a lab, taking what a flood of `profile`, as bound to that, sends; the names of
-    the indices that it writes to have the `prefix`.  What was `learnt` says what should come of
-    each event."""
+    """rsyslogd with what was `prepared`, taking what a flood of its profile sends."""
 
-    lab: Lab
-    profile: Profile
-    prefix: str
-    learnt: Learnt
+    prepared: PreparedTrial
+
+    @property
+    def lab(self) -> Lab:
+        """Where it runs."""
+        return self.prepared.lab
+
+    @property
+    def profile(self) -> Profile:
+        """The profile, as bound."""
+        return self.prepared.profile
 
     @property
     def pattern(self) -> str:
         """The pattern of the indices that it writes to."""
-        return f"{self.prefix}*"
+        return f"{self.prepared.prefix}*"
 
     @property
     def client(self) -> EngineClient:
@@ -60,30 +60,25 @@ class Pipeline(LabDaemon):
     def spec(self) -> FloodSpec:
         """A new flood of it."""
         made = flood_spec(self.profile, secrets.token_hex(4))
-        return replace(made, order=self.learnt.order)
+        return replace(made, order=self.prepared.learnt.order)
 
     @property
     def expectation(self) -> Expectation:
         """How many documents each event gives."""
-        return self.learnt.expectation
+        return self.prepared.learnt.expectation
 
 
 @contextlib.contextmanager
-def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
-    """Start what `profile` describes, on the engine as it wants it, under names of this trial; all
-    of it is gone afterwards.  Raises Unreachable, Refused and JobFailed."""
-    lab.engine.run_with(profile)
-    bound = lab.bind(profile, name)
-    expected = learnt(lab, profile, bound.text.written)
-    copy = copied(bound.text, bound.site, numbers=lab.engine.tells_apart(profile))
+def pipeline(prepared: PreparedTrial) -> Iterator[Pipeline]:
+    """Start what was prepared, on the engine as its profile wants it, under names of this trial;
+    all of it is gone afterwards.  Raises Unreachable, Refused and JobFailed."""
+    lab, copy, name = prepared.lab, prepared.copy, prepared.name
+    lab.engine.run_with(prepared.profile)
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
     with removed(lab, name):
         install(lab, copy)
-        with running(bound, copy, folder) as now:
-            prefix = copy.site.index_prefix
-            yield Pipeline(
-                **vars(now), lab=lab, profile=bound.profile, prefix=prefix, learnt=expected
-            )
+        with running(prepared.bound, copy, folder) as now:
+            yield Pipeline(**vars(now), prepared=prepared)
 
 
 def install(lab: Lab, copy: LabCopy) -> None:
@@ -159,14 +154,3 @@ def _require_first(installed: Sequence[InstalledTemplate], index: str, priority:
             f"and matches {index}: indices of measurements would get its mapping and settings. "
             f"Narrow its index_patterns, or give it a priority below {priority} while you measure"
         )
-
-
-def refusal_of(pipe: Pipeline) -> str | None:
-    """Why the engine refused events, in its own words, from the file that omelasticsearch or a
-    ruleset of retries writes then; None where none is there."""
-    for path in pipe.stats.parent.rglob("*.json"):
-        with contextlib.suppress(OSError), open_given(path) as file:
-            reason = _REASON.search(file.read(_MOST_BYTES).decode(errors="replace"))
-            if reason is not None:
-                return " ".join(reason[1].replace("\\n", " ").replace('\\"', '"').split())
-    return None

@@ -7,18 +7,50 @@ import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tuner.engine.owned import remove
-from tuner.errors import TuneError, Unreachable
+from tuner.errors import JobFailed, Refused, TuneError, Unreachable
 from tuner.flood.pace import fixed
 from tuner.lab.lab import Lab
 from tuner.lab.nodes import NodeRefused
 from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
-from tuner.measure.measurement import Failure, FailureKind, Result, Spent, TrialPlan
+from tuner.measure.measurement import (
+    Failure,
+    FailureKind,
+    Result,
+    Spent,
+    TrialPlan,
+)
 from tuner.measure.paced import Pacing, run_paced
+from tuner.measure.prepared import prepare
 from tuner.measure.sustain import overload_plan
-from tuner.measure.trial import Tell, run_trial
+from tuner.measure.trial import Tell, failure_of, run_trial
 from tuner.profile.model import Profile
+
+
+def run_profile(
+    lab: Lab,
+    profile: Profile,
+    plan: TrialPlan,
+    name: str,
+    tell: Tell,
+    per_second: float | None = None,
+) -> Result:
+    """A trial of a profile, under a name that is unique in the run: at `per_second` events a
+    second, else as fast as they are taken.  Raises Refused for what a lab cannot measure,
+    Unreachable where the engine is gone."""
+    lab.check()
+    began_s = time.monotonic()
+    try:
+        trial = prepare(lab, profile, name)
+    except (JobFailed, Refused, Unreachable) as error:
+        failure, spent = failure_of(error, lab, name), Spent(start_s=time.monotonic() - began_s)
+        return replace(failure, total_s=spent.total_s, spent=spent)
+    if per_second is None:
+        return run_trial(trial, plan, tell)
+    return run_paced(trial, _pacing(plan, per_second), tell)
+
 
 MOST_LOSSES = 3
 """So often in a row may an engine be lost before it is given up."""
@@ -50,13 +82,8 @@ class LabTrials:
     def trial(
         self, profile: Profile, plan: TrialPlan, per_second: float | None, name: str, tell: Tell
     ) -> Result:
-        """A trial by `plan`: at `per_second` events a second, else as fast as they are taken."""
-
-        def run(name: str, tell: Tell) -> Result:
-            if per_second is None:
-                return run_trial(self.lab, profile, plan, name, tell)
-            return run_paced(self.lab, profile, _pacing(plan, per_second), name, tell)
-
+        """A trial by `plan`, as `run_profile` makes it."""
+        run = partial(run_profile, self.lab, profile, plan, per_second=per_second)
         return self.measured(profile, run, name, tell)
 
     def ceiling(self, profile: Profile, tell: Tell) -> Ceiling:
@@ -114,13 +141,13 @@ class LabTrials:
 
     def _get_warm(self, profile: Profile, name: str, tell: Tell) -> None:
         self._give_index(profile, name, tell)
-        run_trial(self.lab, profile, self.warm_up, name, tell)
+        run_profile(self.lab, profile, self.warm_up, name, tell)
         self._is_cold = False
 
     def _give_index(self, profile: Profile, name: str, tell: Tell) -> None:
         if self.lab.engine.restarts and not self._has_index:
             self._has_index = True
-            run_trial(self.lab, profile, FIRST_INDEX, f"{name}f", tell)
+            run_profile(self.lab, profile, FIRST_INDEX, f"{name}f", tell)
 
     def _revive(self, lost: Unreachable, name: str, tell: Tell) -> None:
         """Start the engine again and warm it up, which may lose it again."""

@@ -100,7 +100,7 @@ def _content(watch: Watch, sent: SentEvents) -> Content:
     pipe = watch.pipe
     documents = pipe.lab.engine.sampled(pipe.pattern, sent.total)
     run, senders = watch.flood.spec.stamped_run, len(sent.counts)
-    return pipe.learnt.documents.content(documents, run, senders)
+    return pipe.prepared.learnt.documents.content(documents, run, senders)
 
 
 def _delivery(watch: Watch, sent: SentEvents) -> Delivery:

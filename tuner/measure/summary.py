@@ -23,6 +23,7 @@ from tuner.measure.measurement import (
     Outcome,
     Percentiles,
 )
+from tuner.measure.prepared import PreparedTrial
 from tuner.measure.settle import Settled
 from tuner.measure.speed import speed_of
 from tuner.measure.stages import counted_queues, effective
@@ -74,13 +75,14 @@ class Observed:
     fresh: Percentiles | None = None
 
 
-def summarise(observed: Observed, lab: Lab, profile: Profile) -> Outcome:
-    """The measurement of a profile as the lab bound it, or the failure when events are missing or a
-    guardrail is breached."""
+def summarise(observed: Observed, prepared: PreparedTrial) -> Outcome:
+    """The measurement of what was prepared, or the failure when events are missing or a guardrail
+    is breached."""
+    lab, profile = prepared.lab, prepared.profile
     window, settled, final = observed.window, observed.settled, observed.final
     delivery, growth, whole = settled.delivery, window.growth, window.whole
     events = whole[-1].indexed - whole[0].indexed
-    verdict = verdict_of(window, lab, profile)
+    verdict = verdict_of(window, lab, profile, prepared.knobs)
     failure = failure_of(settled, profile) or incomplete(observed.files, delivery)
     if failure is None and events == 0:
         failure = Failure.of(FailureKind.STALLED, "nothing was indexed in the window", delivery)

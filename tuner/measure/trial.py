@@ -22,7 +22,7 @@ from tuner.lab.copy import FILES
 from tuner.lab.lab import Lab
 from tuner.lab.nodes import NodeRefused
 from tuner.lab.rsyslogd import RsyslogdDied
-from tuner.lab.written import written_files
+from tuner.lab.written import refusal_in, written_files
 from tuner.measure.counters import Window
 from tuner.measure.freshness import Freshness
 from tuner.measure.measurement import (
@@ -36,7 +36,8 @@ from tuner.measure.measurement import (
     TrialPart,
     TrialPlan,
 )
-from tuner.measure.pipeline import Pipeline, pipeline, refusal_of
+from tuner.measure.pipeline import Pipeline, pipeline
+from tuner.measure.prepared import PreparedTrial
 from tuner.measure.settle import after_loss, loss_of, settle
 from tuner.measure.summary import Observed, summarise
 from tuner.measure.watch import POLL_S, NodeLost, Stalled, Watch, saturate
@@ -58,33 +59,28 @@ Steer = Callable[[Sequence[Poll]], None]
 """What is done after each poll."""
 
 
-def run_trial(lab: Lab, profile: Profile, plan: TrialPlan, name: str, tell: Tell) -> Outcome:
-    """Measure `profile` in `lab` on a fresh index, under the name `name` (unique in the run).
+def run_trial(prepared: PreparedTrial, plan: TrialPlan, tell: Tell) -> Outcome:
+    """Measure what was prepared, on a fresh index.
 
     Whatever goes wrong with the candidate is a Failure; an engine that is gone raises Unreachable,
     because no further trial can succeed.
     """
-    return in_pipeline(
-        lab, profile, name, tell, lambda pipe, stages: _saturated(pipe, plan, stages)
-    )
+    return in_pipeline(prepared, tell, lambda pipe, stages: _saturated(pipe, plan, stages))
 
 
 def in_pipeline(
-    lab: Lab,
-    profile: Profile,
-    name: str,
-    tell: Tell,
-    measure: Callable[[Pipeline, StageClock], R | Failure],
+    prepared: PreparedTrial, tell: Tell, measure: Callable[[Pipeline, StageClock], R | Failure]
 ) -> R | Failure:
     """What `measure` gives in the pipeline of a trial, with the time that it took."""
+    lab = prepared.lab
     lab.check()
-    stages = StageClock(tell)
+    stages = StageClock(tell, prepared.since_s)
     outcome: R | Failure
     try:
-        with pipeline(lab, profile, name) as pipe, stages.stopping():
+        with pipeline(prepared) as pipe, stages.stopping():
             outcome = _with_words(measure(pipe, stages), pipe)
     except (JobFailed, Refused, Unreachable) as error:
-        outcome = failure_of(error, lab, name)
+        outcome = failure_of(error, lab, prepared.name)
     spent = stages.spent()
     return replace(outcome, total_s=spent.total_s, spent=spent)
 
@@ -93,7 +89,7 @@ def _with_words(outcome: R | Failure, pipe: Pipeline) -> R | Failure:
     """With the engine's own words, where events were lost because it refused them."""
     if not isinstance(outcome, Failure) or outcome.kind is not FailureKind.DELIVERY:
         return outcome
-    refusal = refusal_of(pipe)
+    refusal = refusal_in(pipe.stats.parent)
     words = "" if refusal is None else f"; the engine refused some: {refusal}"
     return replace(outcome, reason=f"{outcome.reason}{words}")
 
@@ -170,7 +166,7 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
             files=written_files(profile, written) if plan.reads_files else (),
             fresh=None if freshness is None else freshness.between(samples, timeline, final),
         )
-        outcome = summarise(observed, lab, profile)
+        outcome = summarise(observed, pipe.prepared)
         return (
             outcome
             if isinstance(outcome, Failure)

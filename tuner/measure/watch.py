@@ -115,7 +115,7 @@ class Watch:
 
     @cached_property
     def _expected(self) -> ExpectedDocuments:
-        return ExpectedDocuments(self.pipe.expectation, self.pipe.learnt.unsure)
+        return ExpectedDocuments(self.pipe.expectation, self.pipe.prepared.learnt.unsure)
 
     def delivered(self) -> int:
         """All documents that the engine has indexed so far."""

@@ -13,8 +13,10 @@ from tuner.errors import JobFailed, Problem, Refused, Severity, Unreachable
 from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodSpec
 from tuner.lab.lab import Lab
+from tuner.lab.written import refusal_in
 from tuner.measure.learning import RefusedDocuments, slow_pass
-from tuner.measure.pipeline import Pipeline, pipeline, refusal_of
+from tuner.measure.pipeline import Pipeline, pipeline
+from tuner.measure.prepared import prepare
 from tuner.measure.trial import failure_of
 from tuner.modules.field import DocumentField, FieldType, merges
 from tuner.profile.documents import fields_of, mapping_of
@@ -64,7 +66,7 @@ def smoke_layer(lab: Lab, profile: Profile) -> Layer:
     notes = tuple(f"changed for the lab: {change}" for change in substitutions)
     lab.check()
     try:
-        with pipeline(lab, alone, NAME) as pipe:
+        with pipeline(prepare(lab, alone, NAME)) as pipe:
             count, wrong = _compared(pipe)
     except (JobFailed, Refused, Unreachable) as error:
         return Layer(NAME, False, failure_of(error, lab, NAME).reason, notes=notes)
@@ -83,13 +85,13 @@ def _compared(pipe: Pipeline) -> tuple[int, list[str]]:
     count, wrong = 0, list[str]()
     _send(spec)
     for output in bound.indexed:
-        pattern = f"{pipe.prefix}{output.index.pattern}"
+        pattern = f"{pipe.prepared.prefix}{output.index.pattern}"
         document = at(_awaited(pipe, pattern), "_source")
         mapping = output.index.mapping
         if mapping is MappingStyle.NONE:
             continue
         stored = document if isinstance(document, dict) else {}
-        content = pipe.learnt.documents.content([stored], spec.stamped_run, senders=1)
+        content = pipe.prepared.learnt.documents.content([stored], spec.stamped_run, senders=1)
         mistakes = [str(content)] if content.different else []
         fields = fields_of(output)
         for index in pipe.client.get(f"/{pattern}/_mapping").values():
@@ -121,7 +123,7 @@ def _awaited(pipe: Pipeline, pattern: str) -> object:
             raise JobFailed(f"one event was sent and {count} are in {pattern}")
         if isinstance(hits, list) and hits:
             return hits[0]
-        refused = refusal_of(pipe)
+        refused = refusal_in(pipe.stats.parent)
         if refused is not None:
             raise JobFailed(f"the engine refused the event: {refused}")
         time.sleep(_POLL_S)
