@@ -53,9 +53,11 @@ class Clock:
     now_s: float = 0.0
     plans: dict[int, TrialPlan] = field(default_factory=dict)
 
-    def run_profile(self, lab: Lab, profile: Profile, plan: TrialPlan, *more: Any) -> Result:
+    def run_profile(
+        self, lab: Lab, profile: Profile, plan: TrialPlan, *more: Any, **named: Any
+    ) -> Result:
         """Measure as always, and count what was planned."""
-        outcome = _RUN_PROFILE(lab, profile, plan, *more)
+        outcome = _RUN_PROFILE(lab, profile, plan, *more, **named)
         self.now_s += planned_s(plan)
         return replace(outcome, total_s=planned_s(plan))
 

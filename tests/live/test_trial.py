@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import signal
 import socket
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.live.conftest import COMMAND, Done, tune
+from tests.live.engines import running
 from tests.live.hosts import NEEDS_HOSTS, SshHost, hosts, inventory, passed
+from tuner.engines.versions import DEFAULT
 from tuner.host.process import wait_until
 from tuner.lab.sink import Sink
 from tuner.profile.edit import edit
@@ -40,10 +43,16 @@ BLOCKS = ("--block", "8s", "--burn-in", "3s")
 
 
 @contextmanager
-def collector(folder: Path, changes: Mapping[str, object]) -> Iterator[tuple[SshHost, Path]]:
-    """A host that indexes into a sink here, with a candidate on top of what it has."""
-    with Sink() as sink, hosts(folder / "hosts", "collector") as (host,), host.sees(sink.url):
-        host.write("/etc/rsyslog.conf", CONF.format(port=PORT, url=sink.url))
+def collector(
+    folder: Path, changes: Mapping[str, object], url: str = ""
+) -> Iterator[tuple[SshHost, Path]]:
+    """A host that indexes into an engine, or a sink, here, with a candidate on top of what it
+    has."""
+    with ExitStack() as stack:
+        engine = url or stack.enter_context(Sink()).url
+        (host,) = stack.enter_context(hosts(folder / "hosts", "collector"))
+        stack.enter_context(host.sees(engine))
+        host.write("/etc/rsyslog.conf", CONF.format(port=PORT, url=engine))
         passed(host.run("systemctl", "restart", "rsyslog"))
         inventory(folder / "hosts.yaml", collector=host)
         done = tune(
@@ -179,6 +188,45 @@ def test_what_somebody_else_writes_meanwhile_stays(tmp_path: Path) -> None:
         assert "collector: left as it is" in said
         assert host.conf.read_text(encoding="utf-8") == theirs
         assert not host.is_pending()
+
+
+@pytest.mark.full
+def test_marks_are_found_in_the_engine_one_by_one_and_its_cpu_is_compared(tmp_path: Path) -> None:
+    with (
+        running(DEFAULT.release, tmp_path) as client,
+        collector(tmp_path, BATCHES, client.url) as (host, profile),
+        traffic(host, 500),
+    ):
+        marks = ("--mark", "5", "--elasticsearch", client.url)
+        done = tried(profile, "--for", "3m", "--output", "json", *marks)
+        assert done.code == 0, done.err
+        found = json.loads(done.out)
+        for side, figures in zip("AB", found["marks"], strict=True):
+            assert figures["side"] == side
+            assert figures["sent"] > 100
+            assert figures["doubled"] == 0
+            # What waits in a socket when rsyslogd ends is gone.
+            assert figures["lost"] <= 2 * found["pairs_begun"]
+            assert 0 < figures["median_s"] <= figures["p99_s"] < 10
+        assert len(found["engine"]) == 2 * found["pairs_begun"]
+        assert found["engine_ratio"] is not None
+
+
+@pytest.mark.full
+def test_marks_that_no_search_finds_end_the_trial_before_it_begins(tmp_path: Path) -> None:
+    with (
+        running(DEFAULT.release, tmp_path) as client,
+        collector(tmp_path, BATCHES, client.url) as (host, profile),
+    ):
+        client.request("PUT", "/logs", {"mappings": {"enabled": False}})
+        restarts = host.restarts
+        done = tried(profile, "--for", "3m", "--mark", "5", "--elasticsearch", client.url)
+        assert done.code == 1, done.err
+        assert "a mark that collector took is in no index of logs" in done.err
+        assert host.restarts == restarts
+        wrong = tried(profile, "--mark", "5")
+        assert wrong.code == 64
+        assert "add --elasticsearch URL" in wrong.err
 
 
 def test_the_plan_is_shown_and_nothing_done(tmp_path: Path) -> None:

@@ -33,9 +33,9 @@ def score_everything() -> None:
     whole = place.run_profile
     good: list[Measurement] = []
 
-    def lenient(*arguments: Any) -> Result:
+    def lenient(*arguments: Any, **named: Any) -> Result:
         try:
-            outcome = whole(*arguments)
+            outcome = whole(*arguments, **named)
         except Unreachable:
             if not good:
                 raise
@@ -141,9 +141,9 @@ def leak() -> None:
     """Each trial keeps a megabyte and an open file."""
     whole, kept = place.run_profile, []
 
-    def leaking(*arguments: Any) -> Result:
+    def leaking(*arguments: Any, **named: Any) -> Result:
         kept.append((bytearray(os.urandom(1024)) * 1024, os.open("/dev/null", os.O_RDONLY)))
-        return whole(*arguments)
+        return whole(*arguments, **named)
 
     patch.object(place, "run_profile", leaking).start()
 
@@ -151,7 +151,7 @@ def leak() -> None:
 def crash() -> None:
     """Not a guard: the first trial meets a bug."""
 
-    def broken(*arguments: Any) -> Result:
+    def broken(*arguments: Any, **named: Any) -> Result:
         raise RuntimeError("a bug")
 
     patch.object(place, "run_profile", broken).start()

@@ -125,9 +125,7 @@ def _with_uses(
     if url is None or profile is None:
         raise BadUsage("the file of --uses URL is kept beside the profile: name that, -o PROFILE")
     read = parse_profile(text, str(profile), beside=original.beside, base=original.read).profile
-    patterns = {} if read.base is None else read.base.kept.index_patterns
-    known = {pattern for pattern in patterns.values() if pattern is not None}
-    pattern = index or ("" if None in patterns.values() else ",".join(sorted(known)))
+    pattern = index or ("" if read.base is None else read.base.kept.indices)
     if not pattern:
         raise BadUsage("events make the whole names of indices: name them, --index PATTERN")
     with working(f"asking {url}"), closing(client_for(url, read)) as client:

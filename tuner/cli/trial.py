@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import re
+import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tuner.cli.console import OutputFormat, print_result, say, working
 from tuner.cli.files import new_run_directory, writing_to
@@ -22,6 +24,7 @@ from tuner.deploy import journal
 from tuner.deploy.block import Side
 from tuner.deploy.host_profile import HostProfile, PlannedProfile, host_profile
 from tuner.deploy.journal import Beginning, left_intents, new_intents
+from tuner.deploy.marks import Marks, marker_for
 from tuner.deploy.plan import HostChange
 from tuner.deploy.production_trial import EngineCpu, ProductionTrial
 from tuner.deploy.switchback import Switchback, TrialClaim, TrialDesign, pairs_within
@@ -40,6 +43,8 @@ from tuner.errors import (
     TuneError,
     Unreachable,
 )
+from tuner.flood.marker import Marker
+from tuner.modules.input import LOOPBACK
 from tuner.profile.base import KeptBase
 from tuner.render.form import WHOLE
 from tuner.report.trial import noise_line, plan_lines, trial_blocks, trial_json, trial_report
@@ -124,7 +129,10 @@ def trial(options: TrialArguments) -> None:
     machines = machines_of(options.host, options.inventory, options.profile)
     profiles = [host_profile(loaded, machine, None, WHOLE) for machine in machines]
     quiet_hours(options.not_at or ())
-    if options.elasticsearch is not None and len(machines) > 1 and not options.together:
+    if options.mark is not None and options.elasticsearch is None:
+        raise BadUsage("--mark looks for its messages in an engine: add --elasticsearch URL")
+    is_compared = options.elasticsearch is not None and options.mark is None
+    if is_compared and len(machines) > 1 and not options.together:
         raise BadUsage(
             "--elasticsearch compares what the engine spends while all hosts have the same side: "
             "add --together, or name one host"
@@ -138,6 +146,7 @@ def trial(options: TrialArguments) -> None:
         Switchback(design, names, lab=None if options.lab is None else lab_figure(options.lab)),
         tuple(options.not_at or ()),
         options.elasticsearch,
+        options.mark,
     )
     changes = _changes(begun, profiles, lossy=options.lossy_restarts)
     lines = [*plan_lines(design, names)]
@@ -212,8 +221,13 @@ def _carry_out(
         begun.write(directory)
         say(f"record: {directory}; rsyslog-tune trial --resume {directory} goes on with it")
 
+        def marked(record: Switchback) -> Switchback:
+            """With what became of the marks of this session and of those before it."""
+            now = () if marks is None else marks.figures()
+            return replace(record, marks=(*begun.record.marks, *now))
+
         def note(record: Switchback) -> None:
-            replace(begun, record=record).write(directory)
+            replace(begun, record=marked(record)).write(directory)
             alone = [block for block in record.blocks if block.pair is None]
             if not record.begun and len(alone) == record.design.alone * len(record.hosts):
                 say(noise_line(record))
@@ -226,13 +240,17 @@ def _carry_out(
             for run, change in zip(profiles, changes, strict=True)
         )
         try:
-            with _engine_cpu(begun) as engine:
+            with _engine_cpu(begun) as engine, _marks(begun, trial_hosts) as marks:
                 record = ProductionTrial(
                     trial_hosts, clock, note, say,
                     most_bytes=None if limit is None else size_bytes(limit),
                     quiet=quiet_hours(begun.quiet).wait_s,
                     engine=engine,
                 ).run(begun.record)  # fmt: skip
+                if marks is not None:
+                    marks.await_last()
+                record = marked(record)
+            replace(begun, record=record).write(directory)
         finally:
             # What is left of the journal is for hosts that could not be put back.
             if all(host.side is Side.A for host in trial_hosts):
@@ -268,6 +286,31 @@ def _engine_cpu(begun: TrialFile) -> Iterator[EngineCpu]:
                 return None
 
         yield asked
+
+
+@contextmanager
+def _marks(begun: TrialFile, hosts: Sequence[RemoteTrialHost]) -> Iterator[Marks | None]:
+    """Marks to these hosts, where the trial has any; no more are sent afterwards."""
+    if begun.mark is None or begun.elasticsearch is None:
+        yield None
+        return
+    with closing(client_for(begun.elasticsearch, begun.profile.loaded.profile)) as client:
+        ways = [(host, _marker(host)) for host in hosts]
+        patterns = sorted({host.kept.indices for host in hosts})
+        if "" in patterns:
+            raise Refused("--mark: events make the whole names of indices, so none can be searched")
+        marks = Marks(client, ",".join(patterns), ways, secrets.token_hex(4), begun.mark)
+        say("sending the first marks, and looking for them")
+        try:
+            marks.begin()
+            yield marks
+        finally:
+            marks.close()
+
+
+def _marker(host: RemoteTrialHost) -> Marker:
+    address = urlsplit(host.target.machine.address).hostname or LOOPBACK
+    return marker_for(host.name, address, host.kept.written)
 
 
 def _kept(run: HostProfile) -> KeptBase:

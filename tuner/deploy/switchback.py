@@ -187,6 +187,22 @@ class EngineBlock:
     seconds: float
 
 
+@dataclass(frozen=True)
+class MarkFigures:
+    """What became of the marks that were sent while the hosts had a side: how many were handed
+    over and how many a host did not take, how many the engine does not have, or more than once, and
+    the seconds until they were found (median and 99th percentile; a second is added at most by how
+    often we look), None where none was."""
+
+    side: Side
+    sent: int
+    refused: int
+    lost: int
+    doubled: int
+    median_s: float | None
+    p99_s: float | None
+
+
 class TrialClaim(Enum):
     """What a trial may say of the candidate."""
 
@@ -220,7 +236,7 @@ class LabHolds(Enum):
 class Switchback:
     """All that a trial has shown so far: its design, the hosts, the blocks that count, the breaches
     of B, and why it was `ended` before its time, if it was; what a `lab` had shown of it, what the
-    restarts cost, and what the `engine` spent."""
+    restarts cost, what the `engine` spent, and what became of `marks`, for each session of it."""
 
     design: TrialDesign
     hosts: tuple[str, ...]
@@ -232,6 +248,7 @@ class Switchback:
     lab: LabFigure | None = None
     restarts: tuple[TrialRestart, ...] = ()
     engine: tuple[EngineBlock, ...] = ()
+    marks: tuple[MarkFigures, ...] = ()
 
     @property
     def lab_holds(self) -> LabHolds | None:

@@ -22,7 +22,8 @@ NAME = "trial.json"
 @dataclass(frozen=True)
 class TrialFile:
     """All that a trial needs to go on: the profile, the hosts, the journal of its applies (`run`),
-    what it has shown so far, its quiet hours, and the URL of the engine that it asks."""
+    what it has shown so far, its quiet hours, the URL of the engine that it asks, and how many
+    marks a second each host gets."""
 
     profile: PlannedProfile
     machines: tuple[InventoryHost, ...]
@@ -30,6 +31,7 @@ class TrialFile:
     record: Switchback
     quiet: tuple[str, ...] = ()
     elasticsearch: str | None = None
+    mark: float | None = None
     kind: str = KIND
     schema: int = SCHEMA
 

@@ -95,6 +95,14 @@ class KeptBase:
         return (*self.written.text, *given)
 
     @property
+    def indices(self) -> str:
+        """The indices that it writes to, for an engine: names and patterns with commas between
+        them; "" where events make whole names."""
+        patterns = self.index_patterns.values()
+        known = {pattern for pattern in patterns if pattern is not None}
+        return ",".join(sorted(known)) if None not in patterns else ""
+
+    @property
     def changed_settings(self) -> frozenset[str]:
         """The settings of the index template that the profile changes, by their whole names."""
         if self.given is None or self.template is None:

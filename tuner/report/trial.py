@@ -144,6 +144,7 @@ def _evidence(record: Switchback) -> Iterator[str]:
     yield from record.void
     yield from _engine_line(record)
     yield from _restart_line(record)
+    yield from _mark_lines(record)
     yield "events are counted by rsyslogd and not identified"
 
 
@@ -162,6 +163,20 @@ def _engine_line(record: Switchback) -> Iterator[str]:
         f"engine: CPU per event {_change(ratio)}, {counted(ratio.pairs, 'pair')}, all that its "
         "nodes did; not what the claim is about"
     )
+
+
+def _mark_lines(record: Switchback) -> Iterator[str]:
+    """What became of the marks, the only events that were identified."""
+    for marks in record.marks:
+        found = (
+            "none was found"
+            if marks.median_s is None
+            else f"found after {marks.median_s:.1f} s (median; 99 % within {marks.p99_s:.1f} s)"
+        )
+        yield (
+            f"marks with {marks.side.value}: {marks.sent:,} sent, {marks.lost:,} lost, "
+            f"{marks.doubled:,} doubled, {found}; {marks.refused:,} more found no listener"
+        )
 
 
 def _restart_line(record: Switchback) -> Iterator[str]:
@@ -272,6 +287,7 @@ def trial_json(record: Switchback) -> Mapping[str, object]:
         "breaches": record.breaches,
         "restarts": record.restarts,
         "engine": record.engine,
+        "marks": record.marks,
         "engine_ratio": record.engine_ratio,
         "pairs_begun": record.begun,
         "pairs_planned": record.design.pairs,

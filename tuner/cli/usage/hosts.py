@@ -167,7 +167,8 @@ class TrialArguments(NamingHosts):
     """Try a candidate on production hosts: it takes turns with what runs there, in blocks of time
     in an order that is drawn, and is judged by the hosts' own counters.
 
-    No traffic is sent, and nothing stays: every host has its own configuration again at the end.
+    No traffic is sent but with --mark, and nothing stays: every host has its own configuration
+    again at the end.
     The figure is rsyslogd's CPU per event.  Exits with 0 when the trial is over, whatever it
     showed, with 6 when the candidate broke the same guard twice, with 1 when somebody else changed
     a host, with 5 when a guard refused or you declined.
@@ -196,6 +197,9 @@ class TrialArguments(NamingHosts):
     can then be compared."""
     elasticsearch: str | None = optional(metavar="URL")
     """Compare the engine's CPU per event too, where all hosts have the same side; reads only."""
+    mark: float | None = optional(metavar="N", min=0.1, max=100)
+    """Send so many numbered messages a second to each host, with the program name rsyslog-tune, and
+    look for each in --elasticsearch: how many are lost or doubled, and how soon they are found."""
     lab: Path | None = optional(metavar="RUN_DIR")
     """The run directory of the search that found the candidate: the result says whether the hosts
     show what the lab did."""
