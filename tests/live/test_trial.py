@@ -198,7 +198,7 @@ def test_marks_are_found_in_the_engine_one_by_one_and_its_cpu_is_compared(tmp_pa
         traffic(host, 500),
     ):
         marks = ("--mark", "5", "--elasticsearch", client.url)
-        done = tried(profile, "--for", "3m", "--output", "json", *marks)
+        done = tried(profile, "--for", "5m", "--output", "json", *marks)
         assert done.code == 0, done.err
         found = json.loads(done.out)
         for side, figures in zip("AB", found["marks"], strict=True):
@@ -227,6 +227,24 @@ def test_marks_that_no_search_finds_end_the_trial_before_it_begins(tmp_path: Pat
         wrong = tried(profile, "--mark", "5")
         assert wrong.code == 64
         assert "add --elasticsearch URL" in wrong.err
+
+
+@pytest.mark.full
+def test_a_duet_runs_both_at_once_with_two_restarts_and_loses_nothing(tmp_path: Path) -> None:
+    with collector(tmp_path, BATCHES) as (host, profile), traffic(host):
+        before, restarts = host.tree()[str(host.conf)], host.restarts
+        done = tried(profile, "--duet", "--for", "3m", "--output", "json")
+        assert done.code == 0, done.err
+        found = json.loads(done.out)
+        pairs = found["pairs_planned"]
+        assert found["ratio"]["pairs"] == pairs >= 12
+        # Half of 4,000 a second for each.
+        for block in found["blocks"]:
+            if block["pair"] is not None:
+                assert 1500 < block["figures"]["events"] / block["figures"]["seconds"] < 2500
+        assert host.restarts == restarts + 2
+        assert host.tree()[str(host.conf)] == before
+        assert not host.is_pending()
 
 
 def test_the_plan_is_shown_and_nothing_done(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from tuner.cli.profiles import load
 from tuner.cli.usage.hosts import TrialArguments
 from tuner.deploy import journal
 from tuner.deploy.block import Side
+from tuner.deploy.duet import DuetHost, DuetTrial, duet_change, duet_of
 from tuner.deploy.host_profile import HostProfile, PlannedProfile, host_profile
 from tuner.deploy.journal import Beginning, left_intents, new_intents
 from tuner.deploy.marks import Marks, marker_for
@@ -51,6 +52,12 @@ from tuner.report.trial import noise_line, plan_lines, trial_blocks, trial_json,
 from tuner.schema.units import size_bytes
 from tuner.writing import write_whole
 
+_OF_A_DUET = frozenset(
+    {
+        "profile", "host", "inventory", "duet", "for_", "block", "burn_in", "lossy_restarts",
+        "lab", "dry_run", "run_dir", "output", "yes",
+    }
+)  # fmt: skip
 _HOURS = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-3]):([0-5]\d)")
 
 
@@ -129,6 +136,9 @@ def trial(options: TrialArguments) -> None:
     machines = machines_of(options.host, options.inventory, options.profile)
     profiles = [host_profile(loaded, machine, None, WHOLE) for machine in machines]
     quiet_hours(options.not_at or ())
+    if options.duet and (given := options.given_beside(_OF_A_DUET)):
+        many = ", ".join(given)
+        raise BadUsage(f"--duet runs both sides at once, with two restarts: remove {many}")
     if options.mark is not None and options.elasticsearch is None:
         raise BadUsage("--mark looks for its messages in an engine: add --elasticsearch URL")
     is_compared = options.elasticsearch is not None and options.mark is None
@@ -168,6 +178,7 @@ def _design(options: TrialArguments) -> TrialDesign:
         burn_in_s=duration_s(options.burn_in),
         seed=random.SystemRandom().randrange(2**32) if options.seed is None else options.seed,
         is_together=options.together,
+        is_duet=options.duet,
     )
     if design.burn_in_s * 2 > design.block_s:
         raise BadUsage(f"--burn-in {options.burn_in} is more than half of --block {options.block}")
@@ -184,7 +195,8 @@ def _design(options: TrialArguments) -> TrialDesign:
 def _changes(
     begun: TrialFile, profiles: Sequence[HostProfile], *, lossy: bool
 ) -> tuple[HostChange, ...]:
-    """What B changes on each host; raises Refused, with everything that is in the way."""
+    """What B, or the duet, changes on each host; raises Refused, with everything that is in the
+    way."""
     design, refusals, changes = begun.record.design, list[TuneError](), list[HostChange]()
     with working(f"asking {', '.join(begun.record.hosts)}"):
         for run in profiles:
@@ -195,6 +207,11 @@ def _changes(
             change = change_on(run, take_over=False, refusals=refusals)
             if not change.diff:
                 refusals.append(Refused(f"{run.machine.name} runs the candidate already"))
+            elif design.is_duet:
+                try:
+                    change = duet_change(change, duet_of(_kept(run)))
+                except Refused as refused:
+                    refusals.append(refused)
             changes.append(change)
     require_none(refusals)
     return tuple(changes)
@@ -214,6 +231,7 @@ def _carry_out(
                 f"{left[0].path} is of an apply or a trial that did not end: rsyslog-tune recover "
                 "ends it"
             )
+    design = begun.record.design
     limit = begun.profile.loaded.profile.guardrails.rss_bytes
     with new_intents() as intents:
         intents.note(Beginning(begun.profile, None))
@@ -229,6 +247,8 @@ def _carry_out(
         def note(record: Switchback) -> None:
             replace(begun, record=marked(record)).write(directory)
             alone = [block for block in record.blocks if block.pair is None]
+            if design.is_duet:
+                return
             if not record.begun and len(alone) == record.design.alone * len(record.hosts):
                 say(noise_line(record))
 
@@ -241,11 +261,19 @@ def _carry_out(
         )
         try:
             with _engine_cpu(begun) as engine, _marks(begun, trial_hosts) as marks:
-                record = ProductionTrial(
-                    trial_hosts, clock, note, say,
-                    most_bytes=None if limit is None else size_bytes(limit),
-                    quiet=quiet_hours(begun.quiet).wait_s,
-                    engine=engine,
+                most_bytes = None if limit is None else size_bytes(limit)
+                record = (
+                    DuetTrial(
+                        tuple(DuetHost(host, duet_of(host.kept)) for host in trial_hosts),
+                        clock, note, say, most_bytes,
+                    )
+                    if design.is_duet
+                    else ProductionTrial(
+                        trial_hosts, clock, note, say,
+                        most_bytes=most_bytes,
+                        quiet=quiet_hours(begun.quiet).wait_s,
+                        engine=engine,
+                    )
                 ).run(begun.record)  # fmt: skip
                 if marks is not None:
                     marks.await_last()

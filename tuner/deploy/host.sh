@@ -154,6 +154,13 @@ counted() { # What the kernel counts of rsyslogd, and of sockets on the UDP port
     done
 }
 
+threads() { # The CPU of each thread of rsyslogd, proc(5); reads only.
+    pid=$(pid_now)
+    if [ -n "$pid" ]; then
+        cat "/proc/$pid/task/"*/stat 2>/dev/null | sed 's/^/thread /'
+    fi
+}
+
 examine() { # What verify asks beside: whether what runs is what is there, and what it needs.
     if rsyslogd -N1 -f "$main" >/dev/null 2>&1; then say "accepted yes"; fi
     if grep -qs "$folder/" "$main"; then say "includes yes"; fi

@@ -34,7 +34,8 @@ class TrialDesign:
     """How a trial is cut into time: `alone` blocks of A, then `pairs` of one block of each side; a
     block begins with `burn_in_s` that are not counted, because connections, queues and caches are
     those of the side before.  A block of B restores A by itself `margin_s` after its end.  Where it
-    `is_together`, all hosts have the same side at one time."""
+    `is_together`, all hosts have the same side at one time.  In a duet both sides run in each
+    block, and a pair is one block."""
 
     pairs: int
     block_s: float = 600.0
@@ -44,6 +45,7 @@ class TrialDesign:
     margin_s: float = 60.0
     seed: int = 0
     is_together: bool = False
+    is_duet: bool = False
 
     @property
     def silence_s(self) -> float:
@@ -58,12 +60,12 @@ class TrialDesign:
     @property
     def pair_s(self) -> float:
         """About how many seconds a pair takes, with its two switches."""
-        return 2 * (self.block_s + _SWITCH_S)
+        return self.block_s if self.is_duet else 2 * (self.block_s + _SWITCH_S)
 
     @property
     def restarts(self) -> int:
-        """Restarts of rsyslogd on each host: to B and back in each pair."""
-        return 2 * self.pairs
+        """Restarts of rsyslogd on each host: to B and back in each pair, of a duet once."""
+        return 2 if self.is_duet else 2 * self.pairs
 
     def order(self, pair: int, hosts: Sequence[str]) -> dict[str, tuple[Side, Side]]:
         """The sides of each host in a pair: of several hosts half begin with A, so that the hour is
@@ -264,14 +266,17 @@ class Switchback:
         """All blocks of A on a host."""
         return tuple(b.figures for b in self.blocks if b.host == host and b.side is Side.A)
 
+    def of_a_alone(self, host: str) -> tuple[BlockFigures, ...]:
+        """The blocks of A on a host before B ever ran."""
+        return tuple(b.figures for b in self.blocks if b.host == host and b.pair is None)
+
     @cached_property
     def noise(self) -> tuple[float, float]:
         """From the blocks before B: the slope of CPU per event over load, and the standard
         deviation of a pair's difference; NaN where that is not known."""
         slopes, sigmas = [], []
         for host in self.hosts:
-            alone = [b.figures for b in self.blocks if b.host == host and b.pair is None]
-            measured = [block for block in alone if block.is_measured]
+            measured = [block for block in self.of_a_alone(host) if block.is_measured]
             figures = [block.cpu_us for block in measured]
             loads = [block.per_second for block in measured]
             slope = slope_of(figures, loads)
@@ -311,8 +316,11 @@ class Switchback:
     @cached_property
     def looked(self) -> SwitchbackRatio | None:
         """What may be said at any moment; None with too few pairs, or where nothing is known of the
-        noise."""
+        noise.  A duet is judged at its end alone: what holds at any moment rests on a drawn
+        order."""
         slope, sigma = self.noise
+        if self.design.is_duet:
+            return None
         if len(self.differences) < FEWEST_PAIRS or math.isnan(sigma):
             return None
         return early(self.differences, slope, sigma)
@@ -336,7 +344,7 @@ class Switchback:
             return looked
         if len(self.differences) < FEWEST_PAIRS:
             return None
-        return at_the_end(self.differences, self.noise[0])
+        return at_the_end(self.differences, 0.0 if self.design.is_duet else self.noise[0])
 
     @cached_property
     def engine_ratio(self) -> SwitchbackRatio | None:

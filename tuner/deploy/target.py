@@ -29,6 +29,7 @@ from tuner.host.remote import (
     printed_by_script,
     script_of,
 )
+from tuner.host.usage import parse_stat
 from tuner.reading import packaged
 from tuner.render.tree import unified
 from tuner.script.configuration import MAX_BYTES
@@ -59,6 +60,11 @@ class RestartCost(NamedTuple):
 
     away_ms: int
     datagrams: int
+
+
+ThreadSeconds = Mapping[int, tuple[str, float]]
+"""The threads of a process by their ids: the name, of at most 15 characters, and the CPU seconds
+that it has used."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +164,10 @@ class RemoteHost:
         None where no rsyslogd runs."""
         settings = {"ports": " ".join(map(str, ports))}
         return self._asked("counted", settings, lambda said: _kernel_counts(said, ports))
+
+    def threads(self) -> ThreadSeconds:
+        """The CPU that each thread of rsyslogd has used; none where none runs."""
+        return self._asked("threads", {}, _threads)
 
     def _asked(
         self, call: str, settings: Mapping[str, str], read: Callable[[_Said], _Answered]
@@ -293,6 +303,7 @@ class _Said:
 
 _MODE = r"[0-7]{1,5}"
 _NUMBER = r"[0-9]{1,20}"
+_STAT = rf"{_NUMBER} \(.{{0,64}}\) [A-Z]( -?{_NUMBER}){{12,64}}"
 
 
 def _facts(said: _Said, paths: Container[str]) -> Facts:
@@ -344,6 +355,11 @@ def _kernel_counts(said: _Said, ports: tuple[int, ...]) -> KernelCounts | None:
     if not said.all("started"):
         return None
     return KernelCounts(int(said.value("started", _NUMBER)), now, drops, said.file_limit)
+
+
+def _threads(said: _Said) -> ThreadSeconds:
+    lines = [_like(_STAT, line) for line in said.all("thread")]
+    return {int(line.partition(" ")[0]): parse_stat(line) for line in lines}
 
 
 def _undone(said: _Said) -> tuple[tuple[str, ...], Undone]:

@@ -17,6 +17,7 @@ from tuner.deploy.switchback import TrialRestart
 from tuner.deploy.target import Facts, RemoteHost, Tell
 from tuner.diagnose.settings import Settings, of_base
 from tuner.errors import Refused
+from tuner.modules.stats_rounds import StatsRound
 from tuner.profile.base import KeptBase
 from tuner.schema.numerals import seconds
 from tuner.script.objects import module_address
@@ -159,6 +160,10 @@ class RemoteTrialHost:
         figures = block_figures(counted.rounds, self._settings[self.side], counted.udp_drops)
         self._waiting = 0 if figures is None else figures.waiting
         return figures
+
+    def rounds(self, since: float) -> tuple[StatsRound, ...]:
+        """The rounds of impstats read after the first call at that time or later."""
+        return self._counters.since(since).rounds
 
     def _dropped(self) -> int:
         """Datagrams that the kernel dropped since the process began."""

@@ -33,6 +33,9 @@ _WANTED = 0.10
 def plan_lines(design: TrialDesign, hosts: tuple[str, ...]) -> Iterator[str]:
     """What a trial is going to do, a sentence each."""
     names = ", ".join(hosts)
+    if design.is_duet:
+        yield from _duet_plan(design, names)
+        return
     yield (
         f"{counted(design.alone, 'block')} of A alone, then {counted(design.pairs, 'pair')} of A "
         f"and B, each block {seconds(design.block_s)}: {_hours(design.total_s)} in all on {names}"
@@ -54,6 +57,31 @@ def plan_lines(design: TrialDesign, hosts: tuple[str, ...]) -> Iterator[str]:
     )
     if design.pairs < FEWEST_PAIRS:
         yield f"fewer than {FEWEST_PAIRS} pairs can show nothing: give it more time (--for)"
+
+
+def _duet_plan(design: TrialDesign, names: str) -> Iterator[str]:
+    yield (
+        f"{counted(design.alone, 'block')} of A alone, then {counted(design.pairs, 'block')} in "
+        f"which the action runs twice, as A and as B, each block {seconds(design.block_s)}: "
+        f"{_hours(design.total_s)} in all on {names}"
+    )
+    yield (
+        f"{counted(design.restarts, 'restart')} of rsyslogd on each host; while both run there are "
+        "twice its connections and its queue's memory, and each event goes to one that is drawn, "
+        "so that two events may be sent in another order than they came"
+    )
+    yield (
+        "the way back is armed for all of it: a host that hears nothing more has A alone again "
+        f"{_hours(design.pairs * design.block_s + design.margin_s)} after both began"
+    )
+    yield (
+        "it ends at once, and A alone comes back, at any discard, failure, rejection, suspension "
+        "or kernel drop beyond what A alone had at its worst, and at a queue above 50 % and above "
+        "A's highest"
+    )
+    if design.pairs < FEWEST_PAIRS:
+        few = f"fewer than {FEWEST_PAIRS} blocks of both can show nothing"
+        yield f"{few}: give it more time (--for)"
 
 
 def _hours(for_s: float) -> str:
@@ -91,7 +119,8 @@ def _lead(record: Switchback) -> str:
     if ratio is None:
         return f"{claim.value}: {counted(len(record.differences), 'whole pair')}"
     figure = "" if claim is not TrialClaim.NOT_SHOWN else "CPU per event "
-    return f"{claim.value}: {figure}{_change(ratio)}, {counted(ratio.pairs, 'pair')}"
+    pairs = counted(ratio.pairs, "block" if record.design.is_duet else "pair")
+    return f"{claim.value}: {figure}{_change(ratio)}, {pairs}"
 
 
 def _lab_line(record: Switchback) -> Iterator[str]:
@@ -113,13 +142,7 @@ def _change(ratio: SwitchbackRatio | LabFigure) -> str:
 def _evidence(record: Switchback) -> Iterator[str]:
     ratio = record.ratio
     if ratio is not None:
-        basis = (
-            "an interval that holds whenever one looks (99 %)"
-            if ratio.is_early
-            else f"Student's t at {1 - AT_THE_END:.1%} and the order that was drawn, p "
-            f"{ratio.p:.2g}; the load is taken off"
-        )
-        yield f"evidence: {basis}"
+        yield f"evidence: {_basis(record, ratio)}"
         if (
             record.claim in {TrialClaim.LESS, TrialClaim.MORE}
             and record.begun < record.design.pairs
@@ -129,7 +152,7 @@ def _evidence(record: Switchback) -> Iterator[str]:
     if record.claim is TrialClaim.FAILED and ratio is not None:
         yield f"until then: CPU per event {_change(ratio)}"
     for side in Side:
-        blocks = [block.figures for block in record.blocks if block.side is side]
+        blocks = [block.figures for block in _compared(record) if block.side is side]
         if blocks:
             rates = [block.per_second for block in blocks]
             yield (
@@ -146,6 +169,26 @@ def _evidence(record: Switchback) -> Iterator[str]:
     yield from _restart_line(record)
     yield from _mark_lines(record)
     yield "events are counted by rsyslogd and not identified"
+
+
+def _basis(record: Switchback, ratio: SwitchbackRatio) -> str:
+    if ratio.is_early:
+        return "an interval that holds whenever one looks (99 %)"
+    student = f"Student's t at {1 - AT_THE_END:.1%}"
+    if not record.design.is_duet:
+        return f"{student} and the order that was drawn, p {ratio.p:.2g}; the load is taken off"
+    return (
+        f"{student} over blocks in which both ran, each with half of the events, and the CPU of "
+        "their own threads; what one of them keeps all the time, such as its node of the engine, "
+        f"is not told apart from it; p {ratio.p:.2g}"
+    )
+
+
+def _compared(record: Switchback) -> tuple[TrialBlock, ...]:
+    """The blocks that have a place beside each other: of a duet those in which both ran, where it
+    is the CPU of their own threads that is counted."""
+    blocks = record.blocks
+    return tuple(b for b in blocks if b.pair is not None or not record.design.is_duet)
 
 
 def _engine_line(record: Switchback) -> Iterator[str]:
@@ -199,8 +242,9 @@ _HEADER = ("pair", "host", "side", "began", "events/s", "µs/event", "queue", "m
 
 
 def _table(record: Switchback) -> Table:
-    first = min((block.begin for block in record.blocks), default=0.0)
-    return Table("Blocks", _HEADER, _rows(record.blocks, first))
+    blocks = _compared(record)
+    first = min((block.begin for block in blocks), default=0.0)
+    return Table("Blocks", _HEADER, _rows(blocks, first))
 
 
 def _rows(blocks: Sequence[TrialBlock], first: float) -> tuple[tuple[str, ...], ...]:
@@ -242,7 +286,7 @@ _HEIGHT = 260
 
 def _plot(record: Switchback, host: str) -> Plot:
     """The CPU per event of each block of a host, with the load behind."""
-    blocks = [block for block in record.blocks if block.host == host]
+    blocks = [block for block in _compared(record) if block.host == host]
     first = min((block.begin for block in blocks), default=0.0)
     block_s = record.design.block_s
 

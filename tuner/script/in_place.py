@@ -66,6 +66,36 @@ def edited(base: Base, changes: Changes) -> dict[str, bytes]:
     return {path: _spliced(base.files[path], splices) for path in paths}
 
 
+def halved(base: Base, address: str, changes: Changes, name: str) -> dict[str, bytes]:
+    """The one changed file in which the events of an action are drawn for it or, half of them, for
+    the same with these changes and this name.  Raises LookupError where that has no place."""
+    action = base.objects[address]
+    file = base.files.get(action.origin.file)
+    begin = -1 if file is None else file.offset(action.origin)
+    if file is None or re.match(r"action\s*\(", file.text[begin:], re.IGNORECASE) is None:
+        raise LookupError(f"{address} is not written as action(...)")
+    end = _end(file.text, begin)
+    if _CHAINED.search(file.text, 0, begin) or _CHAINS.match(file.text, end):
+        raise LookupError(f"{address} is one of several actions that & joins")
+    (made,) = edited(base, {**changes, (address, "name"): name}).values()
+    other = made.decode("utf-8", SURROGATES)
+    both = f"{file.text[begin:end]}\n}} else {{\n{other[begin : _end(other, begin)]}"
+    whole = f"if random(2) == 0 then {{\n{both}\n}}"
+    return {file.path: _spliced(file, [_Splice(file.path, begin, end, whole)])}
+
+
+# What & joins to the action before or after it, comments in between.
+_GAP = r"(?:\s|#[^\n]*\n)*"
+_CHAINED, _CHAINS = re.compile(rf"&{_GAP}\Z"), re.compile(rf"{_GAP}&")
+
+
+def _end(text: str, begin: int) -> int:
+    """Where the object ends that begins there."""
+    inside = text.index("(", begin) + 1
+    ends = (token.end() for token in _TOKEN.finditer(text, inside) if token["end"] is not None)
+    return next(ends)
+
+
 def mismatch(original: Base, changed: Base, changes: Changes) -> str:
     """Why the changed configuration is not the original with exactly these changes; "" if it is."""
     errors = [

@@ -195,6 +195,10 @@ class TrialArguments(NamingHosts):
     together: bool = flag("--together")
     """All hosts have the same side at one time, by default half of them each: the engine's figures
     can then be compared."""
+    duet: bool = flag("--duet")
+    """Run the one action that the profile changes twice at once, as it is and as the candidate has
+    it, and draw for each event which of them gets it: two restarts in all.  Compares the CPU of the
+    threads of the two, each with half of the events."""
     elasticsearch: str | None = optional(metavar="URL")
     """Compare the engine's CPU per event too, where all hosts have the same side; reads only."""
     mark: float | None = optional(metavar="N", min=0.1, max=100)
