@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -14,7 +17,7 @@ from tuner.deploy.block import BlockFigures, Side
 from tuner.deploy.duet import SECOND, DuetHost, DuetTrial, duet_of
 from tuner.deploy.production_trial import EndOfTrial
 from tuner.deploy.switchback import Switchback, TrialClaim, TrialDesign, TrialRestart
-from tuner.errors import Refused
+from tuner.errors import Refused, Unreachable
 from tuner.lint.load import parse_profile
 from tuner.profile.base import KeptBase
 
@@ -55,7 +58,6 @@ def test_the_action_stands_twice_where_it_stood_and_all_else_stays(
 def test_it_stands_in_the_included_file(tmp_path: Path) -> None:
     text = f'module(load="omelasticsearch")\n$IncludeConfig {tmp_path}/es.inc'
     duet = duet_of(kept(tmp_path, text, **{"es.inc": ACTION}))
-    assert Path(duet.path).name == "es.inc"
     assert duet.text.count("action(") == 2
 
 
@@ -68,7 +70,11 @@ def test_it_stands_in_the_included_file(tmp_path: Path) -> None:
         (ACTION.replace(')', ' dynBulkId="on" bulkId="id")'), "the older could come last"),
         (ACTION.replace("LinkedList", "Direct"), "no queue of its own"),
         (f'{ACTION}\naction(type="omfile" file="/var/log/x" '
-         'action.execOnlyWhenPreviousIsSuspended="on")', "waits for it to be suspended"),
+         'action.execOnlyWhenPreviousIsSuspended="on")', "waits for another one to be suspended"),
+        (ACTION.replace(")", ' action.execOnlyOnceEveryInterval="5")'), "twice as many"),
+        (f'ruleset(name="duet-B queue" queue.type="LinkedList") {{ stop }}\n{ACTION}',
+         "threads of the same name, rs:duet-B queue"),
+        (f"*.* action(type=\"omfile\" file=\"/var/log/x\")\n& /* too */ {ACTION}", "that & joins"),
         (f"{ACTION}\n& stop", "several actions that & joins"),
         (f'*.* action(type="omfile" file="/var/log/x")\n& {ACTION}', "that & joins"),
     ],
@@ -111,34 +117,47 @@ def test_it_is_for_the_changes_of_one_action(tmp_path: Path) -> None:
 
 @dataclass
 class Played:
-    """A host of a duet, whose figures are those of a script."""
+    """A host of a duet, whose figures are those of a script; a look at it takes `look_s`."""
 
     time: Time
     guard: list[BlockFigures] = field(default_factory=list)
     ratio: float = 0.8
     done: list[str] = field(default_factory=list)
     ends: bool = False
+    look_s: float = 0.0
+    is_lost: bool = False
+    waits: list[int] = field(default_factory=list)
     name: str = "web"
-
-    @property
-    def host(self) -> Played:
-        return self
+    side: Side = Side.A
+    due: float = math.inf
 
     def put_candidate(self, within_s: float) -> TrialRestart:
+        self.side, self.due = Side.B, self.time.at + within_s
         self.done.append(f"both for {within_s:.0f}")
         return TrialRestart("web", 0.5, 0, 0)
 
-    def put_back(self) -> TrialRestart:
+    def put_back(self) -> TrialRestart | None:
+        if self.is_lost:
+            raise Unreachable("web is gone")
+        if self.side is Side.A:
+            return None
+        self.side = Side.A
+        assert self.time.at < self.due
         self.done.append("A")
         return TrialRestart("web", 0.5, 0, 0)
 
     def figures(self, _since: float) -> BlockFigures:
-        if self.ends and self.done:
+        self.time.at += self.look_s
+        if self.side is Side.A:
+            return replace(CALM, waiting=self.waits.pop(0) if self.waits else 0, cpu_s=self.beat)
+        if self.ends:
             raise EndOfTrial("somebody changed a file of web")
-        return self.guard.pop(0) if self.guard and self.done else CALM
+        return replace(self.guard.pop(0) if self.guard else CALM, cpu_s=self.beat)
 
-    def read_on(self) -> None:
-        self.done.append("read") if self.done[-1:] != ["read"] and self.done else None
+    @property
+    def beat(self) -> float:
+        """Another number each time: a host whose counters stand still ends a trial."""
+        return self.time.at
 
     def sides(self, _since: float) -> dict[Side, BlockFigures]:
         block = self.time.at // 600
@@ -150,24 +169,30 @@ class Played:
         }
 
 
-def played(host: Played, pairs: int = 8) -> Switchback:
-    notes: list[Switchback] = []
+def played(*hosts: Played, pairs: int = 8, before: Switchback | None = None) -> Switchback:
+    duets = tuple(cast(DuetHost, host) for host in hosts)
     design = TrialDesign(pairs, alone=2, is_duet=True)
-    trial = DuetTrial((cast(DuetHost, host),), host.time, notes.append, lambda _: None)
-    record = trial.run(Switchback(design, ("web",)))
-    assert notes[-1] == record
-    return record
+    record = before or Switchback(design, tuple(host.name for host in hosts))
+    nothing: Callable[[object], None] = lambda _: None  # noqa: E731
+    return DuetTrial(duets, hosts[0].time, nothing, nothing, duets=duets).run(record)
 
 
 def test_both_run_block_by_block_after_one_restart_and_a_alone_is_back() -> None:
     host = Played(Time())
     record = played(host)
-    assert host.done == ["both for 4860", "read", "A"]
+    assert host.done == ["both for 4900", "A"]
     assert record.claim is TrialClaim.LESS
     assert record.ratio is not None
     assert record.ratio.low < 0.8 < record.ratio.high
     assert len(record.restarts) == record.design.restarts == 2
     assert record.looked is None
+
+
+def test_what_is_over_is_not_begun_again() -> None:
+    host = Played(Time())
+    record = played(host)
+    assert played(host, before=record) == record
+    assert host.done == ["both for 4900", "A"]
 
 
 def test_a_guard_ends_it_at_once() -> None:
@@ -177,6 +202,8 @@ def test_a_guard_ends_it_at_once() -> None:
     assert record.ended.startswith("while both ran, web, pair 2: attempts that failed: 1")
     assert record.begun == 2
     assert host.done[-1] == "A"
+    assert played(host, before=record) == record
+    assert host.done.count("A") == 1
 
 
 def test_another_hand_ends_it_and_what_was_counted_stays() -> None:
@@ -185,6 +212,35 @@ def test_another_hand_ends_it_and_what_was_counted_stays() -> None:
     assert record.ended == "somebody changed a file of web"
     assert len(record.blocks) == 2
     assert host.done[-1] == "A"
+
+
+def test_it_ends_before_the_way_back_is_due() -> None:
+    host = Played(Time(), look_s=27.0)
+    record = played(host, pairs=44)
+    assert record.ended == "the time was over for which the way back was armed"
+    assert 30 < record.begun < 44
+    assert host.done[-1] == "A"
+
+
+def test_a_host_that_is_lost_keeps_no_other_from_its_own_configuration() -> None:
+    time = Time()
+    lost, other = Played(time, is_lost=True), Played(time, name="db")
+    with pytest.raises(Unreachable):
+        played(lost, other)
+    assert other.done[-1] == "A"
+
+
+def test_what_waits_in_queues_is_passed_on_before_the_restart() -> None:
+    host = Played(Time(), waits=[0] * 84 + [90_000, 50_000, 20_000, 0])
+    assert played(host).begun == 8
+    assert not host.waits
+
+
+def test_where_it_waits_for_ever_nothing_is_restarted() -> None:
+    host = Played(Time(), waits=[90_000] * 1000)
+    record = played(host)
+    assert re.search("web: 8.,... events wait in queues that a restart empties", record.ended)
+    assert not host.done
 
 
 def test_equal_sides_are_not_told_apart() -> None:

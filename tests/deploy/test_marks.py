@@ -12,52 +12,76 @@ import pytest
 
 from tests.script.test_in_place import base
 from tuner.deploy.block import Side
-from tuner.deploy.marks import MarkBook, marker_for
+from tuner.deploy.marks import PATIENCE_S, Found, MarkBook, marker_for
 from tuner.deploy.switchback import MarkFigures
 from tuner.errors import Refused
 from tuner.flood.marker import Marker
 
 
-def book(*sides: Side) -> tuple[MarkBook, list[str]]:
-    """A mark a second, from second 100 on, and their words."""
-    made, words = MarkBook("0a1b2c3d"), []
+def book(*sides: Side) -> tuple[MarkBook, list[Found]]:
+    """A mark a second, from second 100 on, and a document of each."""
+    made, found = MarkBook("0a1b2c3d"), list[Found]()
     for number, side in enumerate(sides):
-        words.append(made.token())
-        made.note(side, 100.0 + number, is_taken=True)
-    return made, words
+        found.append(("logs", made.word()))
+        made.add(side, 100.0 + number)
+    return made, found
 
 
 def test_of_each_side_it_tells_what_is_missing_or_there_twice_and_how_long_it_took() -> None:
-    marks, words = book(Side.A, Side.A, Side.B, Side.B, Side.B)
-    marks.see([words[0], words[2]], 103.0)
-    marks.see([words[0], words[0], words[2], words[3]], 110.0)
-    assert marks.figures() == (
-        MarkFigures(Side.A, 2, 0, lost=1, doubled=1, median_s=3.0, p99_s=3.0),
-        MarkFigures(Side.B, 3, 0, lost=1, doubled=0, median_s=4.0, p99_s=7.0),
-    )
+    marks, found = book(Side.A, Side.A, Side.B, Side.B, Side.B)
+    marks.find([found[0], found[2]], 103.0)
+    marks.find([found[0], found[0], found[2], found[3]], 110.0)
+    marks.looked(110.0)
+    a, b = marks.figures()
+    assert a == MarkFigures(Side.A, 2, 0, lost=0, pending=1, doubled=None, median_s=3.0, p99_s=3.0)
+    assert b == MarkFigures(Side.B, 3, 0, lost=0, pending=1, doubled=None, median_s=4.0, p99_s=7.0)
+    marks.looked(104.0 + PATIENCE_S, for_all=True)
+    a, b = marks.figures()
+    assert (a.lost, a.pending, a.doubled) == (1, 0, 1)
+    assert (b.lost, b.pending, b.doubled) == (1, 0, 0)
+
+
+def test_a_mark_that_comes_late_is_not_lost_any_more() -> None:
+    marks, found = book(Side.A)
+    marks.looked(100.0 + PATIENCE_S)
+    assert [figures.lost for figures in marks.figures()] == [1]
+    assert not marks.sought(100.0 + PATIENCE_S)
+    marks.find(found, 200.0)
+    assert [figures.lost for figures in marks.figures()] == [0]
+
+
+def test_the_same_in_two_indices_is_not_there_twice() -> None:
+    marks, found = book(Side.A)
+    marks.find([*found, ("other", found[0][1])], 101.0)
+    marks.looked(101.0, for_all=True)
+    assert [figures.doubled for figures in marks.figures()] == [0]
 
 
 def test_what_a_host_did_not_take_is_not_lost() -> None:
-    marks, words = book(Side.A)
-    marks.note(Side.B, 101.0, is_taken=False)
-    marks.see(words, 101.0)
+    marks, found = book(Side.A)
+    marks.refuse(Side.B)
+    marks.find(found, 101.0)
     assert marks.figures() == (
-        MarkFigures(Side.A, 1, 0, 0, 0, 1.0, 1.0), MarkFigures(Side.B, 0, 1, 0, 0, None, None),
-    )  # fmt: skip
+        MarkFigures(Side.A, 1, 0, 0, 0, None, 1.0, 1.0),
+        MarkFigures(Side.B, 0, 1, 0, 0, None, None, None),
+    )
 
 
 def test_words_of_others_are_none_of_ours() -> None:
-    marks, words = book(Side.A)
-    marks.see([words[0].replace("0a1b2c3d", "ffffffff"), f"{words[0]}9"], 101.0)
-    assert [figures.lost for figures in marks.figures()] == [1]
+    marks, ((_, word),) = book(Side.A)
+    marks.find([("logs", word.replace("0a1b2c3d", "ffffffff")), ("logs", f"{word}9")], 101.0)
+    assert [figures.pending for figures in marks.figures()] == [1]
 
 
 def test_a_search_is_for_the_hundreds_that_miss_some_and_at_the_end_for_all() -> None:
-    marks, words = book(*[Side.A] * 250)
-    marks.see(words[:130] + words[200:], 400.0)
-    (beginning,) = marks.beginnings()
-    assert [word for word in words if word.startswith(beginning)] == words[100:200]
-    assert len(marks.beginnings(all_of_them=True)) == 3
+    marks, found = book(*[Side.A] * 250)
+    marks.find(found[:130] + found[200:], 349.0)
+    (beginning,) = marks.sought(150.0)
+    assert [word for _, word in found if word.startswith(beginning)] == [
+        word for _, word in found[100:200]
+    ]
+    assert not marks.sought(400.0)
+    assert len(marks.all_beginnings()) == 3
 
 
 INPUT = 'module(load="{type}")\ninput(type="{type}" port="10514"{more})\n'
@@ -82,6 +106,10 @@ def test_marks_go_to_the_first_input_that_takes_plain_text(
     [
         'module(load="imuxsock")\n',
         INPUT.format(type="imtcp", more=' StreamDriver.Mode="1"'),
+        INPUT.replace('"{type}")', '"{type}" StreamDriver.Mode="1")', 1).format(
+            type="imtcp", more=""
+        ),
+        INPUT.replace("10514", "0").format(type="imtcp", more=""),
         INPUT.format(type="imtcp", more=' address="127.0.0.1"'),
     ],
 )

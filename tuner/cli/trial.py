@@ -24,7 +24,8 @@ from tuner.deploy import journal
 from tuner.deploy.block import Side
 from tuner.deploy.duet import DuetHost, DuetTrial, duet_change, duet_of
 from tuner.deploy.host_profile import HostProfile, PlannedProfile, host_profile
-from tuner.deploy.journal import Beginning, left_intents, new_intents
+from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.journal import Beginning, Intents, left_intents, new_intents
 from tuner.deploy.marks import Marks, marker_for
 from tuner.deploy.plan import HostChange
 from tuner.deploy.production_trial import EngineCpu, ProductionTrial
@@ -55,7 +56,7 @@ from tuner.writing import write_whole
 _OF_A_DUET = frozenset(
     {
         "profile", "host", "inventory", "duet", "for_", "block", "burn_in", "lossy_restarts",
-        "lab", "dry_run", "run_dir", "output", "yes",
+        "dry_run", "run_dir", "output", "yes",
     }
 )  # fmt: skip
 _HOURS = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-3]):([0-5]\d)")
@@ -159,7 +160,7 @@ def trial(options: TrialArguments) -> None:
         options.mark,
     )
     changes = _changes(begun, profiles, lossy=options.lossy_restarts)
-    lines = [*plan_lines(design, names)]
+    lines = [*plan_lines(design, names, options.mark)]
     if options.dry_run:
         fields = {"design": design, "hosts": names, "plan": lines}
         print_result(options.output, "trial-plan", fields, "\n".join(lines))
@@ -205,16 +206,26 @@ def _changes(
             if reasons:
                 continue
             change = change_on(run, take_over=False, refusals=refusals)
+            if begun.mark is not None:
+                with _kept_back(refusals):
+                    _marker(run.machine, _kept(run))
             if not change.diff:
                 refusals.append(Refused(f"{run.machine.name} runs the candidate already"))
             elif design.is_duet:
-                try:
+                with _kept_back(refusals):
                     change = duet_change(change, duet_of(_kept(run)))
-                except Refused as refused:
-                    refusals.append(refused)
             changes.append(change)
     require_none(refusals)
     return tuple(changes)
+
+
+@contextmanager
+def _kept_back(refusals: list[TuneError]) -> Iterator[None]:
+    """What refuses is added to the others."""
+    try:
+        yield
+    except Refused as refused:
+        refusals.append(refused)
 
 
 def _carry_out(
@@ -231,54 +242,17 @@ def _carry_out(
                 f"{left[0].path} is of an apply or a trial that did not end: rsyslog-tune recover "
                 "ends it"
             )
-    design = begun.record.design
-    limit = begun.profile.loaded.profile.guardrails.rss_bytes
     with new_intents() as intents:
         intents.note(Beginning(begun.profile, None))
         begun = replace(begun, run=intents.run)
         begun.write(directory)
         say(f"record: {directory}; rsyslog-tune trial --resume {directory} goes on with it")
-
-        def marked(record: Switchback) -> Switchback:
-            """With what became of the marks of this session and of those before it."""
-            now = () if marks is None else marks.figures()
-            return replace(record, marks=(*begun.record.marks, *now))
-
-        def note(record: Switchback) -> None:
-            replace(begun, record=marked(record)).write(directory)
-            alone = [block for block in record.blocks if block.pair is None]
-            if design.is_duet:
-                return
-            if not record.begun and len(alone) == record.design.alone * len(record.hosts):
-                say(noise_line(record))
-
-        clock = _Clock()
         trial_hosts = tuple(
-            RemoteTrialHost(
-                RemoteHost(run.machine, run.files), change, _kept(run), intents, say, clock
-            )
+            _trial_host(run, change, intents, begun.record.design)
             for run, change in zip(profiles, changes, strict=True)
         )
         try:
-            with _engine_cpu(begun) as engine, _marks(begun, trial_hosts) as marks:
-                most_bytes = None if limit is None else size_bytes(limit)
-                record = (
-                    DuetTrial(
-                        tuple(DuetHost(host, duet_of(host.kept)) for host in trial_hosts),
-                        clock, note, say, most_bytes,
-                    )
-                    if design.is_duet
-                    else ProductionTrial(
-                        trial_hosts, clock, note, say,
-                        most_bytes=most_bytes,
-                        quiet=quiet_hours(begun.quiet).wait_s,
-                        engine=engine,
-                    )
-                ).run(begun.record)  # fmt: skip
-                if marks is not None:
-                    marks.await_last()
-                record = marked(record)
-            replace(begun, record=record).write(directory)
+            record = _conducted(begun, trial_hosts, directory)
         finally:
             # What is left of the journal is for hosts that could not be put back.
             if all(host.side is Side.A for host in trial_hosts):
@@ -293,6 +267,49 @@ def _carry_out(
         raise GuardrailBreached("the candidate broke the same guard twice; every host has A")
     if record.claim is TrialClaim.ENDED:
         raise JobFailed(f"the trial was ended: {record.ended}")
+
+
+def _conducted(begun: TrialFile, hosts: tuple[RemoteTrialHost, ...], directory: Path) -> Switchback:
+    """The record at the end, which is written after each step."""
+    design, limit = begun.record.design, begun.profile.loaded.profile.guardrails.rss_bytes
+    with _engine_cpu(begun) as engine, _marks(begun, hosts) as marks:
+
+        def marked(record: Switchback) -> Switchback:
+            """With what became of the marks of this session and of those before it."""
+            now = () if marks is None else marks.figures()
+            return replace(record, marks=(*begun.record.marks, *now))
+
+        def note(record: Switchback) -> None:
+            replace(begun, record=marked(record)).write(directory)
+            alone = [block for block in record.blocks if block.pair is None]
+            is_known = len(alone) == design.alone * len(record.hosts)
+            if is_known and not record.begun and not design.is_duet:
+                say(noise_line(record))
+
+        conducted = ProductionTrial(
+            hosts, _Clock(), note, say,
+            most_bytes=None if limit is None else size_bytes(limit),
+            quiet=quiet_hours(begun.quiet).wait_s,
+            engine=engine,
+        )  # fmt: skip
+        if design.is_duet:
+            duets = tuple(host for host in hosts if isinstance(host, DuetHost))
+            conducted = DuetTrial(**vars(conducted), duets=duets)
+        record = conducted.run(begun.record)
+        if marks is not None:
+            marks.await_last()
+        record = marked(record)
+    replace(begun, record=record).write(directory)
+    return record
+
+
+def _trial_host(
+    run: HostProfile, change: HostChange, intents: Intents, design: TrialDesign
+) -> RemoteTrialHost:
+    kept, target = _kept(run), RemoteHost(run.machine, run.files)
+    if design.is_duet:
+        return DuetHost(target, change, kept, intents, say, _Clock(), duet=duet_of(kept))
+    return RemoteTrialHost(target, change, kept, intents, say, _Clock())
 
 
 @contextmanager
@@ -318,15 +335,14 @@ def _engine_cpu(begun: TrialFile) -> Iterator[EngineCpu]:
 
 @contextmanager
 def _marks(begun: TrialFile, hosts: Sequence[RemoteTrialHost]) -> Iterator[Marks | None]:
-    """Marks to these hosts, where the trial has any; no more are sent afterwards."""
-    if begun.mark is None or begun.elasticsearch is None:
+    """Marks to these hosts, where the trial has any and goes on; no more are sent afterwards."""
+    if begun.mark is None or begun.elasticsearch is None or begun.record.is_over:
         yield None
         return
-    with closing(client_for(begun.elasticsearch, begun.profile.loaded.profile)) as client:
-        ways = [(host, _marker(host)) for host in hosts]
-        patterns = sorted({host.kept.indices for host in hosts})
-        if "" in patterns:
-            raise Refused("--mark: events make the whole names of indices, so none can be searched")
+    profile = begun.profile.loaded.profile
+    ways = [(host, _marker(host.target.machine, host.kept)) for host in hosts]
+    patterns = sorted({host.kept.indices for host in hosts})
+    with closing(client_for(begun.elasticsearch, profile)) as client:
         marks = Marks(client, ",".join(patterns), ways, secrets.token_hex(4), begun.mark)
         say("sending the first marks, and looking for them")
         try:
@@ -336,9 +352,17 @@ def _marks(begun: TrialFile, hosts: Sequence[RemoteTrialHost]) -> Iterator[Marks
             marks.close()
 
 
-def _marker(host: RemoteTrialHost) -> Marker:
-    address = urlsplit(host.target.machine.address).hostname or LOOPBACK
-    return marker_for(host.name, address, host.kept.written)
+def _marker(machine: InventoryHost, kept: KeptBase) -> Marker:
+    """A way for marks to a host; raises Refused where it has none, or they cannot be searched."""
+    if not kept.index_patterns:
+        raise Refused(f"{machine.name}: --mark needs an omelasticsearch, whose indices it searches")
+    if not kept.indices:
+        raise Refused(
+            f"{machine.name}: --mark: events make the whole names of indices, so that nobody knows "
+            "where to search"
+        )
+    address = urlsplit(machine.address).hostname or LOOPBACK
+    return marker_for(machine.name, address, kept.written)
 
 
 def _kept(run: HostProfile) -> KeptBase:

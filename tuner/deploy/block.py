@@ -10,7 +10,9 @@ from tuner.diagnose.collector import dropped_events
 from tuner.diagnose.course import courses
 from tuner.diagnose.diagnosis import Diagnosed, diagnose
 from tuner.diagnose.outputs import is_away
+from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import Settings
+from tuner.modules.queue import QueueType
 from tuner.modules.stats_rounds import StatsRound
 
 # Of omelasticsearch and of actions: what was not delivered, or not at once.
@@ -30,7 +32,8 @@ class BlockFigures:
     """What the counters of a host say of a block: seconds that they cover, events that came in, CPU
     seconds and peak memory of rsyslogd, the highest share of a queue, events that were thrown away,
     attempts that failed, bulk items that the engine rejected, seconds in which an output was
-    away, datagrams that the kernel dropped, and events that waited in queues at the end."""
+    away, datagrams that the kernel dropped, and events that waited at the end in queues that a
+    restart empties: neither on disk nor saved there."""
 
     seconds: float
     events: int
@@ -69,6 +72,14 @@ def block_figures(
     return None if len(daemons) != 1 else _figures(daemons[0], udp_drops)
 
 
+def _survives(queue: QueueCourse) -> bool:
+    """Whether what waits in a queue is there after a restart, too."""
+    parameters = queue.parameters
+    if parameters is None:
+        return False
+    return parameters.type is QueueType.DISK or bool(parameters.save_on_shutdown)
+
+
 def _figures(daemon: Diagnosed, udp_drops: int) -> BlockFigures | None:
     course = daemon.course
     if course.is_single or course.cpu_s is None or course.usage is None:
@@ -92,5 +103,5 @@ def _figures(daemon: Diagnosed, udp_drops: int) -> BlockFigures | None:
         rejected=sum(series.total(name) for series in counting for name in _REJECTIONS),
         away_s=course.lasted(n for n, away in enumerate(is_away(course)) if away),
         udp_drops=udp_drops,
-        waiting=round(sum(queue.size[-1] for queue in daemon.queues)),
+        waiting=round(sum(queue.size[-1] for queue in daemon.queues if not _survives(queue))),
     )

@@ -14,9 +14,11 @@ from tuner.deploy.switchback import (
     EngineBlock,
     Switchback,
     TrialBlock,
+    TrialDesign,
     TrialRestart,
     breach_of,
 )
+from tuner.schema.numerals import seconds
 
 
 class EndOfTrial(Exception):
@@ -58,6 +60,34 @@ Quiet = Callable[[float, float], float]
 """For a time and a length, how many seconds to wait until so long a time is free of quiet hours."""
 
 
+def await_empty_queues(
+    hosts: Sequence[TrialHost], clock: Clock, since: float, design: TrialDesign, patience_s: float
+) -> str:
+    """Let hosts that are to be restarted pass on what that would lose; what waits in which of them
+    after that time all the same, "" for nothing.  By the counters since a time, and beyond what
+    comes in within a second."""
+    until = clock.now() + patience_s
+    for host in hosts:
+        while risk := _at_risk(host.figures(since)):
+            if clock.now() >= until:
+                return f"{host.name}: {risk:,} events wait in queues that a restart empties"
+            clock.wait(min(design.poll_s, patience_s))
+    return ""
+
+
+def _at_risk(figures: BlockFigures | None) -> int:
+    return 0 if figures is None else max(0, figures.waiting - round(figures.per_second))
+
+
+def require_empty_queues(
+    hosts: Sequence[TrialHost], clock: Clock, since: float, design: TrialDesign
+) -> None:
+    """Wait for that as long as a block; raises EndOfTrial where it is not enough."""
+    waiting = await_empty_queues(hosts, clock, since, design, design.block_s)
+    if waiting:
+        raise EndOfTrial(f"{waiting}, and did for {seconds(design.block_s)}: B was not put there")
+
+
 class _Watched(NamedTuple):
     """What a block came to: the guard that B broke, and the CPU seconds of the engine."""
 
@@ -90,8 +120,8 @@ class ProductionTrial:
             record = replace(record, ended=str(end))
             self.note(record)
         finally:
-            self._put_back()
-        return record
+            restarts = self._put_back()
+        return replace(record, restarts=(*record.restarts, *restarts))
 
     def _put_back(self) -> tuple[TrialRestart, ...]:
         """A on every host, and what that cost; one that cannot be reached restores itself."""
@@ -132,6 +162,7 @@ class ProductionTrial:
             self.tell(f"quiet hours: A runs on for {wait_s:.0f} s")
             self.clock.wait(wait_s)
         record = replace(record, begun=pair + 1)
+        since = record.blocks[-1].begin if record.blocks else self.clock.now()
         orders = design.order(pair, self._names)
         blocks: list[TrialBlock] = []
         engine: list[EngineBlock] = []
@@ -139,14 +170,13 @@ class ProductionTrial:
             sides = {name: sides[half] for name, sides in orders.items()}
             order = ", ".join(f"{name} {side.value}" for name, side in sides.items())
             self.tell(f"pair {pair + 1} of {design.pairs}: {order}")
-            restarts = [
-                host.put_candidate(design.block_s + design.margin_s)
-                for host in self.hosts
-                if sides[host.name] is Side.B
-            ]
-            begin = self.clock.now()
+            turned = [host for host in self.hosts if sides[host.name] is Side.B]
+            require_empty_queues(turned, self.clock, since, design)
+            restarts = [host.put_candidate(design.block_s + design.margin_s) for host in turned]
+            begin = since = self.clock.now()
             breach, engine_s = self._watched(record, pair, sides, begin)
             if breach is None:
+                await_empty_queues(turned, self.clock, begin, design, design.margin_s / 2)
                 counted = self._blocks(record, pair, sides, begin)
                 blocks += counted
                 engine += self._spent(pair, counted, engine_s)

@@ -60,7 +60,7 @@ class TrialDesign:
     @property
     def pair_s(self) -> float:
         """About how many seconds a pair takes, with its two switches."""
-        return self.block_s if self.is_duet else 2 * (self.block_s + _SWITCH_S)
+        return (1 if self.is_duet else 2) * (self.block_s + _SWITCH_S)
 
     @property
     def restarts(self) -> int:
@@ -192,15 +192,17 @@ class EngineBlock:
 @dataclass(frozen=True)
 class MarkFigures:
     """What became of the marks that were sent while the hosts had a side: how many were handed
-    over and how many a host did not take, how many the engine does not have, or more than once, and
-    the seconds until they were found (median and 99th percentile; a second is added at most by how
-    often we look), None where none was."""
+    over and how many a host did not take; how many no search found within a minute, and how many
+    it may still find; how many are there more than once in one index, None where not all were
+    searched for at the end; and the seconds until they were found, to a second (median and 99th
+    percentile), None where none was."""
 
     side: Side
     sent: int
     refused: int
     lost: int
-    doubled: int
+    pending: int
+    doubled: int | None
     median_s: float | None
     p99_s: float | None
 
@@ -266,17 +268,14 @@ class Switchback:
         """All blocks of A on a host."""
         return tuple(b.figures for b in self.blocks if b.host == host and b.side is Side.A)
 
-    def of_a_alone(self, host: str) -> tuple[BlockFigures, ...]:
-        """The blocks of A on a host before B ever ran."""
-        return tuple(b.figures for b in self.blocks if b.host == host and b.pair is None)
-
     @cached_property
     def noise(self) -> tuple[float, float]:
         """From the blocks before B: the slope of CPU per event over load, and the standard
         deviation of a pair's difference; NaN where that is not known."""
         slopes, sigmas = [], []
         for host in self.hosts:
-            measured = [block for block in self.of_a_alone(host) if block.is_measured]
+            alone = [b.figures for b in self.blocks if b.host == host and b.pair is None]
+            measured = [block for block in alone if block.is_measured]
             figures = [block.cpu_us for block in measured]
             loads = [block.per_second for block in measured]
             slope = slope_of(figures, loads)
@@ -318,9 +317,9 @@ class Switchback:
         """What may be said at any moment; None with too few pairs, or where nothing is known of the
         noise.  A duet is judged at its end alone: what holds at any moment rests on a drawn
         order."""
-        slope, sigma = self.noise
         if self.design.is_duet:
             return None
+        slope, sigma = self.noise
         if len(self.differences) < FEWEST_PAIRS or math.isnan(sigma):
             return None
         return early(self.differences, slope, sigma)

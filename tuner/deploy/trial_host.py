@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -32,6 +33,7 @@ _KEPT = frozenset(
         "queue.syncQueueFiles", "queue.saveOnShutdown", "queue.checkpointInterval",
         "queue.diskQueueType", "queue.timeoutEnqueue", "queue.timeoutShutdown",
         "queue.discardMark", "queue.discardSeverity", "action.resumeRetryCount", "retryRuleset",
+        "retry.ruleset",
         "address", "port", "socket", "file", "server", "serverport", "target", "searchIndex",
         "template",
     )
@@ -87,7 +89,8 @@ def unfit_for_trial(
 
 @dataclass
 class RemoteTrialHost:
-    """A host that is reached over SSH: `change` is what the candidate replaces there."""
+    """A host that is reached over SSH: `change` is what the candidate replaces there, and A is
+    `due` again when the way back comes by itself."""
 
     target: RemoteHost
     change: HostChange
@@ -102,14 +105,19 @@ class RemoteTrialHost:
     _pid: int = field(init=False, default=0)
     _is_foreign: bool = field(init=False, default=False)
     _waiting: int = field(init=False, default=0)
+    due: float = field(init=False, default=math.inf)
 
     def __post_init__(self) -> None:
         path = PurePath(counters_file(self.kept.written) or "")
         tail = CountersTail(self.target.host, path, lambda _: None)
-        self._settings = {Side.A: of_base(self.kept.written), Side.B: of_base(self.kept.changed)}
+        self._settings = {Side.A: of_base(self.kept.written), Side.B: self.settings_of_b()}
         self._ports = udp_ports(self.kept.written)
         self._pid = self.target.facts(()).pid
         self._counters = BlockCounters(tail, self._dropped, self.clock.now)
+
+    def settings_of_b(self) -> Settings:
+        """The settings that B has."""
+        return of_base(self.kept.changed)
 
     @property
     def name(self) -> str:
@@ -122,7 +130,7 @@ class RemoteTrialHost:
         facts.require_finished(self.name)
         self._require_ours(facts)
         self.intents.note(Touched(self.target.machine, self.change.paths))
-        self.side = Side.B
+        self.side, self.due = Side.B, self.clock.now() + within_s
         self.target.apply(self.change.candidate, self.intents.run, round(within_s))
         return self._began()
 

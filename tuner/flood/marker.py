@@ -37,6 +37,9 @@ class Marker:
     def _connected(self) -> socket.socket:
         if not self._is_udp:
             return socket.create_connection(self._at, _TIMEOUT_S)
-        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        made.connect(self._at)
+        family, kind, protocol, _, address = socket.getaddrinfo(*self._at, type=socket.SOCK_DGRAM)[
+            0
+        ]
+        made = socket.socket(family, kind, protocol)
+        made.connect(address)
         return made

@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 _WANTED = 0.10
 
 
-def plan_lines(design: TrialDesign, hosts: tuple[str, ...]) -> Iterator[str]:
+def plan_lines(
+    design: TrialDesign, hosts: tuple[str, ...], mark: float | None = None
+) -> Iterator[str]:
     """What a trial is going to do, a sentence each."""
     names = ", ".join(hosts)
     if design.is_duet:
-        yield from _duet_plan(design, names)
+        yield from _duet_plan(design, names, len(hosts))
         return
     yield (
         f"{counted(design.alone, 'block')} of A alone, then {counted(design.pairs, 'pair')} of A "
@@ -44,6 +46,7 @@ def plan_lines(design: TrialDesign, hosts: tuple[str, ...]) -> Iterator[str]:
         f"{counted(design.restarts, 'restart')} of rsyslogd on each host; the first "
         f"{seconds(design.burn_in_s)} of a block are not counted"
     )
+    yield _BEFORE_A_RESTART
     if design.is_together and len(hosts) > 1:
         yield "all hosts have the same side at one time, and restart one after the other"
     yield (
@@ -55,11 +58,16 @@ def plan_lines(design: TrialDesign, hosts: tuple[str, ...]) -> Iterator[str]:
         "suspension or kernel drop beyond what A had at its worst, and at a queue above 50 % and "
         "above A's highest; twice the same, and B has failed"
     )
+    if mark is not None:
+        yield (
+            f"{mark:g} messages a second go to each host, from the host and program rsyslog-tune; "
+            "they stay in the indices"
+        )
     if design.pairs < FEWEST_PAIRS:
         yield f"fewer than {FEWEST_PAIRS} pairs can show nothing: give it more time (--for)"
 
 
-def _duet_plan(design: TrialDesign, names: str) -> Iterator[str]:
+def _duet_plan(design: TrialDesign, names: str, hosts: int) -> Iterator[str]:
     yield (
         f"{counted(design.alone, 'block')} of A alone, then {counted(design.pairs, 'block')} in "
         f"which the action runs twice, as A and as B, each block {seconds(design.block_s)}: "
@@ -70,9 +78,10 @@ def _duet_plan(design: TrialDesign, names: str) -> Iterator[str]:
         "twice its connections and its queue's memory, and each event goes to one that is drawn, "
         "so that two events may be sent in another order than they came"
     )
+    yield _BEFORE_A_RESTART
     yield (
         "the way back is armed for all of it: a host that hears nothing more has A alone again "
-        f"{_hours(design.pairs * design.block_s + design.margin_s)} after both began"
+        f"{_hours(design.pairs * design.pair_s + hosts * design.margin_s)} after both began"
     )
     yield (
         "it ends at once, and A alone comes back, at any discard, failure, rejection, suspension "
@@ -82,6 +91,12 @@ def _duet_plan(design: TrialDesign, names: str) -> Iterator[str]:
     if design.pairs < FEWEST_PAIRS:
         few = f"fewer than {FEWEST_PAIRS} blocks of both can show nothing"
         yield f"{few}: give it more time (--for)"
+
+
+_BEFORE_A_RESTART = (
+    "no host is restarted while more waits in its queues, and is neither on disk nor saved, than "
+    "comes in a second; a guard or the way back does not wait for that"
+)
 
 
 def _hours(for_s: float) -> str:
@@ -119,6 +134,8 @@ def _lead(record: Switchback) -> str:
     if ratio is None:
         return f"{claim.value}: {counted(len(record.differences), 'whole pair')}"
     figure = "" if claim is not TrialClaim.NOT_SHOWN else "CPU per event "
+    if record.design.is_duet:
+        figure = f"{figure}in threads of the action: "
     pairs = counted(ratio.pairs, "block" if record.design.is_duet else "pair")
     return f"{claim.value}: {figure}{_change(ratio)}, {pairs}"
 
@@ -168,7 +185,8 @@ def _evidence(record: Switchback) -> Iterator[str]:
     yield from _engine_line(record)
     yield from _restart_line(record)
     yield from _mark_lines(record)
-    yield "events are counted by rsyslogd and not identified"
+    others = "all other events" if record.marks else "events"
+    yield f"{others} are counted by rsyslogd and not identified"
 
 
 def _basis(record: Switchback, ratio: SwitchbackRatio) -> str:
@@ -179,8 +197,9 @@ def _basis(record: Switchback, ratio: SwitchbackRatio) -> str:
         return f"{student} and the order that was drawn, p {ratio.p:.2g}; the load is taken off"
     return (
         f"{student} over blocks in which both ran, each with half of the events, and the CPU of "
-        "their own threads; what one of them keeps all the time, such as its node of the engine, "
-        f"is not told apart from it; p {ratio.p:.2g}"
+        "their own threads (queues, memory and what was discarded are of rsyslogd as a whole); "
+        "what one of them keeps all the time, such as its node of the engine, is not told apart "
+        f"from it; p {ratio.p:.2g}"
     )
 
 
@@ -211,21 +230,25 @@ def _engine_line(record: Switchback) -> Iterator[str]:
 def _mark_lines(record: Switchback) -> Iterator[str]:
     """What became of the marks, the only events that were identified."""
     for marks in record.marks:
-        found = (
-            "none was found"
-            if marks.median_s is None
-            else f"found after {marks.median_s:.1f} s (median; 99 % within {marks.p99_s:.1f} s)"
-        )
-        yield (
-            f"marks with {marks.side.value}: {marks.sent:,} sent, {marks.lost:,} lost, "
-            f"{marks.doubled:,} doubled, {found}; {marks.refused:,} more found no listener"
-        )
+        parts = [f"{marks.sent:,} sent", f"{marks.lost:,} not found within a minute"]
+        if marks.pending:
+            parts.append(f"{marks.pending:,} still looked for when it ended")
+        twice = "not counted again" if marks.doubled is None else f"{marks.doubled:,} there twice"
+        parts.append(twice)
+        if marks.median_s is not None:
+            parts.append(
+                f"found after {marks.median_s:.1f} s (median; 99 % within {marks.p99_s:.1f} s)"
+            )
+        if marks.refused:
+            parts.append(f"{marks.refused:,} more were not taken")
+        yield f"marks with {marks.side.value}: {', '.join(parts)}"
 
 
 def _restart_line(record: Switchback) -> Iterator[str]:
     """What the restarts cost, as far as it is known."""
     if not record.restarts:
-        yield f"{counted(2 * record.begun, 'restart')} of rsyslogd on each host"
+        begun = record.design.restarts if record.design.is_duet else 2 * record.begun
+        yield f"{counted(begun, 'restart')} of rsyslogd on each host"
         return
     away_s = [restart.away_s for restart in record.restarts]
     lost = sum(restart.datagrams for restart in record.restarts)
@@ -233,8 +256,8 @@ def _restart_line(record: Switchback) -> Iterator[str]:
         f"{counted(len(away_s), 'restart')} of rsyslogd, which was away for "
         f"{statistics.median(away_s):.1f} s each time (median; at most {max(away_s):.1f} s): "
         f"{counted(lost, 'datagram')} found no socket on the hosts, and at most "
-        f"{counted(max(restart.waiting for restart in record.restarts), 'event')} waited in queues "
-        "when one began"
+        f"{counted(max(restart.waiting for restart in record.restarts), 'event')} waited when one "
+        "began in queues that it emptied"
     )
 
 
@@ -322,6 +345,7 @@ def trial_json(record: Switchback) -> Mapping[str, object]:
         "schema": 1,
         "kind": "trial",
         "claim": record.claim.value,
+        "is_duet": record.design.is_duet,
         "ratio": record.ratio,
         "failed": None if record.failed is None else record.failed.value,
         "ended": record.ended,

@@ -75,7 +75,10 @@ def halved(base: Base, address: str, changes: Changes, name: str) -> dict[str, b
     if file is None or re.match(r"action\s*\(", file.text[begin:], re.IGNORECASE) is None:
         raise LookupError(f"{address} is not written as action(...)")
     end = _end(file.text, begin)
-    if _CHAINED.search(file.text, 0, begin) or _CHAINS.match(file.text, end):
+    before, after = (
+        _COMMENT.sub(_kept_text, part) for part in (file.text[:begin], file.text[end:])
+    )
+    if before.rstrip().endswith("&") or after.lstrip().startswith("&"):
         raise LookupError(f"{address} is one of several actions that & joins")
     (made,) = edited(base, {**changes, (address, "name"): name}).values()
     other = made.decode("utf-8", SURROGATES)
@@ -84,9 +87,12 @@ def halved(base: Base, address: str, changes: Changes, name: str) -> dict[str, b
     return {file.path: _spliced(file, [_Splice(file.path, begin, end, whole)])}
 
 
-# What & joins to the action before or after it, comments in between.
-_GAP = r"(?:\s|#[^\n]*\n)*"
-_CHAINED, _CHAINS = re.compile(rf"&{_GAP}\Z"), re.compile(rf"{_GAP}&")
+# Comments, and strings, which may have what looks like one.
+_COMMENT = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")|/\*.*?\*/|#[^\n]*', re.DOTALL)
+
+
+def _kept_text(match: re.Match[str]) -> str:
+    return match["text"] or ""
 
 
 def _end(text: str, begin: int) -> int:

@@ -171,7 +171,7 @@ class TrialArguments(NamingHosts):
     again at the end.
     The figure is rsyslogd's CPU per event.  Exits with 0 when the trial is over, whatever it
     showed, with 6 when the candidate broke the same guard twice, with 1 when somebody else changed
-    a host, with 5 when a guard refused or you declined.
+    a host or something else ended it, with 5 when a guard refused or you declined.
     """
 
     profile: Path | None = typer.Argument(None, metavar="[PROFILE]")
