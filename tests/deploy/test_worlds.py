@@ -108,6 +108,39 @@ def test_what_a_did_at_its_worst_b_may_do_too(of_a: int, of_b: int) -> None:
     assert done.failed is (TrialGuard.DROPPED if of_b > of_a else None)
 
 
+@pytest.mark.parametrize(
+    ("side", "lasts_s", "ended", "took_s"),
+    [
+        (Side.A, 500, "", 400),
+        (Side.A, 1e9, "host0: 8", 600),
+        (Side.B, 1e9, "", 30),
+    ],
+)
+def test_a_restart_waits_for_what_it_would_lose_and_b_does_not_stay_for_that(
+    side: Side, lasts_s: float, ended: str, took_s: float
+) -> None:
+    """From a moment before the first pair on 90,000 events wait on that side for so long."""
+    hosts, time, record = short(World(about="", daily=0.0, per_second=5000))
+    full = BEGIN + 4 * 600 - 100
+
+    class Full(SimulatedHost):
+        def figures(self, since: float) -> BlockFigures | None:
+            seen, now = super().figures(since), self.time.now()
+            waits = self.side is side and full <= now < full + lasts_s
+            return seen and replace(seen, waiting=90_000 if waits else 0)
+
+    host = Full("host0", hosts[0].world, time, hosts[0].loads, hosts[0].costs)
+    one = replace(record, design=replace(record.design, pairs=1, alone=4, seed=2))
+    whole = ProductionTrial(hosts, time, lambda _: None, lambda _: None)
+    done = replace(whole, hosts=(host,)).run(one)
+    assert done.ended.startswith(ended)
+    assert bool(done.ended) is bool(ended)
+    assert host.switches == (0 if ended else 2)
+    assert host.side is Side.A
+    blocks_s = 4 * 600 if ended else 6 * 600 + 4
+    assert took_s <= time.now() - BEGIN - blocks_s < took_s + 200
+
+
 def test_a_trial_that_was_cut_short_goes_on_with_the_next_pair() -> None:
     hosts, time, record = short(World(about=""))
     notes: list[Switchback] = []

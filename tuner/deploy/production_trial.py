@@ -176,10 +176,10 @@ class ProductionTrial:
             begin = since = self.clock.now()
             breach, engine_s = self._watched(record, pair, sides, begin)
             if breach is None:
-                await_empty_queues(turned, self.clock, begin, design, design.margin_s / 2)
                 counted = self._blocks(record, pair, sides, begin)
                 blocks += counted
                 engine += self._spent(pair, counted, engine_s)
+                await_empty_queues(turned, self.clock, begin, design, design.margin_s / 2)
             known = (restart for restart in restarts if restart is not None)
             record = replace(record, restarts=(*record.restarts, *known, *self._put_back()))
             if breach is not None:
