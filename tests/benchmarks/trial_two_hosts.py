@@ -52,7 +52,12 @@ action(name="es" type="omelasticsearch" server="{url}" searchIndex="logs" search
        queue.size="50000" queue.dequeueBatchSize="16" queue.workerThreads="1")
 """
 CANDIDATES: Mapping[str, Mapping[str, object]] = {
-    "helps": {"action[es].queue.dequeueBatchSize": 2000},
+    "helps": {
+        "action[es].queue.dequeueBatchSize": 2000,
+        # Where one worker keeps up, batches are small whatever they may be.
+        "action[es].queue.minDequeueBatchSize": 200,
+        "action[es].queue.minDequeueBatchSize.timeout": 1000,
+    },
     "nothing": {"action[es].queue.size": 60000},
     "hurts": {"action[es].queue.size": 100},
 }

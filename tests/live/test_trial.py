@@ -195,10 +195,10 @@ def test_marks_are_found_in_the_engine_one_by_one_and_its_cpu_is_compared(tmp_pa
     with (
         running(DEFAULT.release, tmp_path) as client,
         collector(tmp_path, BATCHES, client.url) as (host, profile),
-        traffic(host, 500),
+        traffic(host, 100),
     ):
         marks = ("--mark", "5", "--elasticsearch", client.url)
-        done = tried(profile, "--for", "4m", "--output", "json", *marks)
+        done = tried(profile, "--for", "190s", "--output", "json", *marks)
         assert done.code == 0, done.err
         found = json.loads(done.out)
         for side, figures in zip("AB", found["marks"], strict=True):

@@ -283,7 +283,7 @@ def _conducted(begun: TrialFile, hosts: tuple[RemoteTrialHost, ...], directory: 
             replace(begun, record=marked(record)).write(directory)
             alone = [block for block in record.blocks if block.pair is None]
             is_known = len(alone) == design.alone * len(record.hosts)
-            if is_known and not record.begun and not design.is_duet:
+            if is_known and not (record.begun or record.ended or design.is_duet):
                 say(noise_line(record))
 
         conducted = ProductionTrial(

@@ -60,6 +60,9 @@ Quiet = Callable[[float, float], float]
 """For a time and a length, how many seconds to wait until so long a time is free of quiet hours."""
 
 
+_LEAST_PATIENCE_S = 60.0
+
+
 def await_empty_queues(
     hosts: Sequence[TrialHost], clock: Clock, since: float, design: TrialDesign, patience_s: float
 ) -> str:
@@ -82,10 +85,11 @@ def _at_risk(figures: BlockFigures | None) -> int:
 def require_empty_queues(
     hosts: Sequence[TrialHost], clock: Clock, since: float, design: TrialDesign
 ) -> None:
-    """Wait for that as long as a block; raises EndOfTrial where it is not enough."""
-    waiting = await_empty_queues(hosts, clock, since, design, design.block_s)
+    """Wait for that as long as a block, or a minute; raises EndOfTrial where it is not enough."""
+    patience_s = max(design.block_s, _LEAST_PATIENCE_S)
+    waiting = await_empty_queues(hosts, clock, since, design, patience_s)
     if waiting:
-        raise EndOfTrial(f"{waiting}, and did for {seconds(design.block_s)}: B was not put there")
+        raise EndOfTrial(f"{waiting}, and did for {seconds(patience_s)}: B was not put there")
 
 
 class _Watched(NamedTuple):
