@@ -17,6 +17,7 @@ from tuner.deploy.block import BlockFigures, Side
 from tuner.deploy.switchback import (
     Breach,
     EngineBlock,
+    MarkFigures,
     Switchback,
     TrialBlock,
     TrialDesign,
@@ -76,6 +77,12 @@ def test_hours_that_are_none_and_a_day_without_time_are_refused() -> None:
             ["p.yaml", "--host", "a", "--host", "b", "--elasticsearch", "http://127.0.0.1:1"],
             64,
             "add --together, or name one host",
+        ),
+        (["p.yaml", "--host", "local://", "--mark", "2"], 64, "add --elasticsearch URL"),
+        (
+            ["p.yaml", "--host", "local://", "--duet", "--mark", "2", "--not-at", "08:00-09:00"],
+            64,
+            "--duet runs both sides at once, with two restarts: remove --not-at, --mark",
         ),
     ],
 )
@@ -170,3 +177,37 @@ def test_a_plan_says_how_long_how_many_restarts_and_when_it_shows_nothing() -> N
     assert "8 restarts of rsyslogd on each host" in lines
     assert "A again 11 min 00 s after B began" in lines
     assert "fewer than 6 pairs can show nothing" in lines
+
+
+def test_marks_are_said_with_what_is_not_known_of_them() -> None:
+    marks = (
+        MarkFigures(Side.A, 1200, 0, 2, 0, 1, 1.2, 2.4),
+        MarkFigures(Side.B, 1190, 10, 0, 3, None, 0.9, 2.0),
+    )
+    text = text_of(replace(record(8), marks=marks))
+    assert (
+        "marks with A: 1,200 sent, 2 not found within a minute, 1 there twice, found after 1.2 s "
+        "(median; 99 % within 2.4 s)" in text
+    )
+    assert (
+        "marks with B: 1,190 sent, 0 not found within a minute, 3 still looked for when it ended, "
+        "not counted again, found after 0.9 s (median; 99 % within 2.0 s), 10 more were not taken"
+        in text
+    )
+    assert "all other events are counted by rsyslogd and not identified" in text
+    (line,) = (line for line in plan_lines(TrialDesign(8), ("c1",), 2.0) if "messages" in line)
+    assert line.startswith("2 messages a second go to each host, from the host and program rsyslog")
+
+
+def test_a_duet_is_said_as_one() -> None:
+    design = TrialDesign(pairs=8, is_duet=True)
+    lines = "\n".join(plan_lines(design, ("c1", "c2")))
+    assert "8 blocks in which the action runs twice, as A and as B, each block 10 min" in lines
+    assert "2 restarts of rsyslogd on each host" in lines
+    assert "A alone again 1 h 23 min after both began" in lines
+    known = replace(record(8), design=design)
+    text = text_of(known)
+    assert "less CPU per event in the action's threads: -20.0 %" in text
+    assert "each with half of the events, and the CPU of their own threads" in text
+    assert "alone" not in text.partition("Blocks")[2]
+    assert trial_json(known)["is_duet"] is True

@@ -133,11 +133,12 @@ def _lead(record: Switchback) -> str:
         return f"{claim.value}: {record.ended}"
     if ratio is None:
         return f"{claim.value}: {counted(len(record.differences), 'whole pair')}"
-    figure = "" if claim is not TrialClaim.NOT_SHOWN else "CPU per event "
-    if record.design.is_duet:
-        figure = f"{figure}in threads of the action: "
+    where = " in the action's threads" if record.design.is_duet else ""
     pairs = counted(ratio.pairs, "block" if record.design.is_duet else "pair")
-    return f"{claim.value}: {figure}{_change(ratio)}, {pairs}"
+    shown = f"{_change(ratio)}, {pairs}"
+    if claim is TrialClaim.NOT_SHOWN:
+        return f"{claim.value}: CPU per event{where} {shown}"
+    return f"{claim.value}{where}: {shown}"
 
 
 def _lab_line(record: Switchback) -> Iterator[str]:
