@@ -29,8 +29,10 @@ _ELSEWHERE = 0.5
 # alone where turning either of two settings costs, both added, so many times what it costs to be
 # anywhere; on a hill all settings together cost about that.  Then every second trial turns settings
 # together, as long as such a share of what they may do so was never seen.  More trials for that, or
-# where a peak does not stand alone, cost more on hills than they found.
+# where a peak does not stand alone, cost more on hills than they found.  Of many settings without
+# effect a model is late to see the two: after twice as many more trials less is enough.
 _PATIENCE, _ALONE, _WORTH_SEEING = 5, 1.4, 0.1
+_LATE, _ALONE_LATE = 10, 1.0
 # Smaller errors would be those of the logarithm's own rounding.
 _LEAST_ERROR = 1e-3
 
@@ -59,7 +61,10 @@ class Gaussian:
         if len(asked) < _START or len(set(self._model.points)) < 2:
             rng = np.random.default_rng([self._seed, 2, len(self._told) + len(under_way)])
             return self._spread(asked, rng)
-        unseen = self._unseen(asked) if self._has_stopped(len(under_way)) else None
+        idle = self._idle(len(under_way))
+        is_its_turn = idle >= 0 and idle % 2 == 0
+        alone = _ALONE if idle < _LATE else _ALONE_LATE
+        unseen = self._unseen(asked, alone) if is_its_turn else None
         return unseen or self._promising(asked, under_way)
 
     def tell(self, observation: Observation) -> None:
@@ -113,26 +118,27 @@ class Gaussian:
         proposal = self._first_valid((point for point in likely if point not in asked), "promising")
         return proposal and replace(proposal, gain=self._model.gain(improvements))
 
-    def _has_stopped(self, under_way: int) -> bool:
-        """Whether the climb gains nothing any more, and it is the turn of what was never seen."""
+    def _idle(self, under_way: int) -> int:
+        """For how many trials the climb has gained nothing, beyond those that one is patient for;
+        below 0 while it has not stopped."""
         best, rose_at = -math.inf, 0
         for at, trial in enumerate(self._told):
             # What luck adds is no gain.
             if trial.feasible and trial.log_value > best + trial.se:
                 best, rose_at = trial.log_value, at
-        idle = len(self._told) - 1 - rose_at + under_way - _PATIENCE
-        return idle >= 0 and idle % 2 == 0
+        return len(self._told) - 1 - rose_at + under_way - _PATIENCE
 
-    def _unseen(self, asked: set[Point]) -> Proposal | None:
-        """Half of the settings or more turned at once, from a peak that stands alone to what no
-        trial has shown together.  Where some help only all together, the model, which has seen what
-        each alone costs, expects the least there.  None where nothing of that is to be seen."""
+    def _unseen(self, asked: set[Point], alone: float) -> Proposal | None:
+        """Half of the settings or more turned at once, from a peak that stands so much `alone` to
+        what no trial has shown together.  Where some help only all together, the model, which has
+        seen what each alone costs, expects the least there.  None where nothing of that is to be
+        seen."""
         best = choose(self.beliefs())
         if best is None:
             return None
         rng = np.random.default_rng([self._seed, 3, len(asked)])
         costs = self._model.costs_alone(best.point, rng)
-        if np.sort(costs)[-2:].sum() < _ALONE:
+        if np.sort(costs)[-2:].sum() < alone:
             return None
         turned = self._space.turned(best.point, rng)
         weights = np.maximum(costs, _LEAST_ERROR)
