@@ -126,7 +126,7 @@ def test_the_result_names_the_gain_the_evidence_and_what_it_cost() -> None:
 def test_what_restarts_cost_and_what_the_engine_spent_is_said() -> None:
     restarts = tuple(TrialRestart("c1", away_s, 3, 40) for away_s in (0.4, 0.5, 1.2))
     engine = tuple(
-        EngineBlock(pair, side, cpu_s, 1_000_000, 540.0)
+        EngineBlock(pair, side, cpu_s, 1_000_000, 540.0, 20_000, 250.0)
         for pair in range(8)
         for side, cpu_s in ((Side.A, 20.0 + 0.1 * pair), (Side.B, 15.0 + 0.1 * pair))
     )
@@ -135,7 +135,10 @@ def test_what_restarts_cost_and_what_the_engine_spent_is_said() -> None:
         "3 restarts of rsyslogd, which was away for 0.5 s each time (median; at most 1.2 s)" in text
     )
     assert "9 datagrams found no socket on the hosts, and at most 40 events waited" in text
-    assert "engine with B: 15.35 µs of CPU per event (median)" in text
+    assert (
+        "engine with B: 15.35 µs of CPU per event (median), 50 events a bulk request of a shard, "
+        "which took 250 ms for 1,000 events" in text
+    )
     assert "engine: CPU per event -24." in text
     assert "fewer than 6 pairs" in text_of(replace(record(8), engine=engine[:6]))
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.deploy.world import BEGIN, SimulatedHost, Time, World, minutes_of, trial_in, worlds
 from tuner.deploy.block import BlockFigures, Side
-from tuner.deploy.production_trial import ProductionTrial
+from tuner.deploy.production_trial import EngineUse, ProductionTrial
 from tuner.deploy.switchback import (
     Switchback,
     TrialClaim,
@@ -201,11 +201,11 @@ def test_what_restarts_cost_is_kept_and_the_engine_is_compared_while_all_have_on
     both = [Restarting(host.name, world, time, host.loads, host.costs) for host in hosts]
     spent_s, asked_at = 0.0, time.now()
 
-    def engine() -> float:
+    def engine() -> EngineUse:
         nonlocal spent_s, asked_at
         spent_s += (0.8 if both[0].side is Side.B else 1.0) * (time.now() - asked_at)
         asked_at = time.now()
-        return spent_s
+        return EngineUse(spent_s, round(10 * spent_s), 2 * spent_s)
 
     record = replace(record, design=replace(record.design, is_together=is_together, pairs=8))
     done = ProductionTrial(
@@ -215,6 +215,8 @@ def test_what_restarts_cost_is_kept_and_the_engine_is_compared_while_all_have_on
     assert {restart.datagrams for restart in done.restarts} == {0, 3}
     if is_together:
         assert len(done.engine) == 2 * 8
+        assert {round(block.bulks / block.cpu_s) for block in done.engine} == {10}
+        assert {round(block.bulk_s / block.cpu_s) for block in done.engine} == {2}
         assert done.engine_ratio is not None
         assert done.engine_ratio.low < 0.8 < done.engine_ratio.high
     else:

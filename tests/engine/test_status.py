@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tuner.engine.client import JSON, EngineClient
-from tuner.engine.status import NodeCounters, NodeSilent, node_counters
+from tuner.engine.status import BulkWork, NodeCounters, NodeSilent, bulk_work, node_counters
 
 
 class Nodes(EngineClient):
@@ -20,6 +20,7 @@ class Nodes(EngineClient):
     ) -> object:
         total = {"coordinating_rejections": 5, "primary_rejections": 2, "replica_rejections": 40}
         node = {
+            "indices": {"bulk": {"total_operations": 30, "total_time_in_millis": 450}},
             "process": {"cpu": {"total_in_millis": 1000}},
             "thread_pool": {"write": {"rejected": 1}},
             "indexing_pressure": {"memory": {"total": total}},
@@ -30,6 +31,10 @@ class Nodes(EngineClient):
 
 def test_bulks_are_rejected_by_full_write_pools_and_by_indexing_pressure() -> None:
     assert node_counters(Nodes()) == NodeCounters(cpu_ms=2000, rejected=2 * (1 + 5 + 2))
+
+
+def test_what_bulks_took_is_of_all_nodes() -> None:
+    assert bulk_work(Nodes()) == BulkWork(operations=60, took_ms=900)
 
 
 def test_counters_without_those_of_a_node_are_none() -> None:

@@ -28,14 +28,14 @@ from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.journal import Beginning, Intents, left_intents, new_intents
 from tuner.deploy.marks import Marks, marker_for
 from tuner.deploy.plan import HostChange
-from tuner.deploy.production_trial import EngineCpu, ProductionTrial
+from tuner.deploy.production_trial import AskEngine, EngineUse, ProductionTrial
 from tuner.deploy.switchback import Switchback, TrialClaim, TrialDesign, pairs_within
 from tuner.deploy.target import RemoteHost
 from tuner.deploy.trial_file import TrialFile, lab_figure, read_trial
 from tuner.deploy.trial_host import RemoteTrialHost, unfit_for_trial
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineRefused
-from tuner.engine.status import NodeSilent, node_counters
+from tuner.engine.status import NodeSilent, bulk_work, node_counters
 from tuner.errors import (
     BadUsage,
     GuardrailBreached,
@@ -272,7 +272,7 @@ def _carry_out(
 def _conducted(begun: TrialFile, hosts: tuple[RemoteTrialHost, ...], directory: Path) -> Switchback:
     """The record at the end, which is written after each step."""
     design, limit = begun.record.design, begun.profile.loaded.profile.guardrails.rss_bytes
-    with _engine_cpu(begun) as engine, _marks(begun, hosts) as marks:
+    with _engine(begun) as engine, _marks(begun, hosts) as marks:
 
         def marked(record: Switchback) -> Switchback:
             """With what became of the marks of this session and of those before it."""
@@ -313,8 +313,8 @@ def _trial_host(
 
 
 @contextmanager
-def _engine_cpu(begun: TrialFile) -> Iterator[EngineCpu]:
-    """What asks the engine for the CPU that it has used; raises Unreachable where it does not
+def _engine(begun: TrialFile) -> Iterator[AskEngine]:
+    """What asks the engine for what it has used; raises Unreachable where it does not
     answer at first."""
     url = begun.elasticsearch
     if url is None:
@@ -323,11 +323,12 @@ def _engine_cpu(begun: TrialFile) -> Iterator[EngineCpu]:
     with closing(client_for(url, begun.profile.loaded.profile)) as client:
         node_counters(client)
 
-        def asked() -> float | None:
+        def asked() -> EngineUse | None:
             try:
-                return node_counters(client).cpu_ms / 1000
+                cpu_ms, bulks = node_counters(client).cpu_ms, bulk_work(client)
+                return EngineUse(cpu_ms / 1000, bulks.operations, bulks.took_ms / 1000)
             except (Unreachable, EngineRefused, NodeSilent) as silent:
-                say(f"the engine's CPU of this block is not known: {silent}")
+                say(f"what the engine used in this block is not known: {silent}")
                 return None
 
         yield asked

@@ -54,8 +54,23 @@ class Clock(Protocol):
         """Let so many seconds pass."""
 
 
-EngineCpu = Callable[[], float | None]
-"""The CPU seconds that the nodes of the engine have used; None where they do not say."""
+class EngineUse(NamedTuple):
+    """What the nodes of an engine have used so far: CPU seconds, bulk operations, and the seconds
+    that these took."""
+
+    cpu_s: float
+    bulks: int
+    bulk_s: float
+
+    def since(self, before: EngineUse) -> EngineUse:
+        """What they have used more than before."""
+        return EngineUse(
+            self.cpu_s - before.cpu_s, self.bulks - before.bulks, self.bulk_s - before.bulk_s
+        )
+
+
+AskEngine = Callable[[], EngineUse | None]
+"""What the nodes of the engine have used; None where they do not say."""
 Quiet = Callable[[float, float], float]
 """For a time and a length, how many seconds to wait until so long a time is free of quiet hours."""
 
@@ -93,10 +108,10 @@ def require_empty_queues(
 
 
 class _Watched(NamedTuple):
-    """What a block came to: the guard that B broke, and the CPU seconds of the engine."""
+    """What a block came to: the guard that B broke, and what the engine used."""
 
     breach: Breach | None
-    engine_s: float | None
+    engine: EngineUse | None
 
 
 @dataclass(frozen=True)
@@ -110,7 +125,7 @@ class ProductionTrial:
     tell: Callable[[str], None]
     most_bytes: int | None = None
     quiet: Quiet = lambda _at, _for_s: 0.0
-    engine: EngineCpu = lambda: None
+    engine: AskEngine = lambda: None
 
     def run(self, record: Switchback) -> Switchback:
         """Go on with a record until it is over.  Every host has A afterwards, unless somebody else
@@ -178,11 +193,11 @@ class ProductionTrial:
             require_empty_queues(turned, self.clock, since, design)
             restarts = [host.put_candidate(design.block_s + design.margin_s) for host in turned]
             begin = since = self.clock.now()
-            breach, engine_s = self._watched(record, pair, sides, begin)
+            breach, used = self._watched(record, pair, sides, begin)
             if breach is None:
                 counted = self._blocks(record, pair, sides, begin)
                 blocks += counted
-                engine += self._spent(pair, counted, engine_s)
+                engine += self._spent(pair, counted, used)
                 await_empty_queues(turned, self.clock, begin, design, design.margin_s / 2)
             known = (restart for restart in restarts if restart is not None)
             record = replace(record, restarts=(*record.restarts, *known, *self._put_back()))
@@ -212,7 +227,7 @@ class ProductionTrial:
     ) -> _Watched:
         """Let a block pass; the first guard that B breaks ends it.  Raises EndOfTrial where a host
         counts nothing any more, which blinds the guards."""
-        design, engine = record.design, list[float | None]()
+        design, engine = record.design, list[EngineUse | None]()
         heard = {host.name: (begin, host.figures(begin)) for host in self.hosts}
         # What is read at the end of the burn-in begins what counts.
         for end in (begin + design.burn_in_s, begin + design.block_s):
@@ -223,7 +238,9 @@ class ProductionTrial:
                     return _Watched(breach, None)
             engine.append(self.engine())
         before, after = engine
-        return _Watched(None, None if before is None or after is None else after - before)
+        if before is None or after is None:
+            return _Watched(None, None)
+        return _Watched(None, after.since(before))
 
     def _look(
         self,
@@ -251,14 +268,16 @@ class ProductionTrial:
         return None
 
     def _spent(
-        self, pair: int, counted: Sequence[TrialBlock], engine_s: float | None
+        self, pair: int, counted: Sequence[TrialBlock], used: EngineUse | None
     ) -> Iterator[EngineBlock]:
         """What the engine spent in a block, where all hosts had one side and counted."""
         are_alike = len({block.side for block in counted}) == 1
-        if engine_s is not None and are_alike and len(counted) == len(self.hosts):
+        if used is not None and are_alike and len(counted) == len(self.hosts):
             first = counted[0]
             events = sum(block.figures.events for block in counted)
-            yield EngineBlock(pair, first.side, engine_s, events, first.figures.seconds)
+            yield EngineBlock(
+                pair, first.side, used.cpu_s, events, first.figures.seconds, used.bulks, used.bulk_s
+            )
 
     def _blocks(
         self, record: Switchback, pair: int | None, sides: Mapping[str, Side], begin: float

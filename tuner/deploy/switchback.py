@@ -180,13 +180,16 @@ class TrialRestart:
 @dataclass(frozen=True)
 class EngineBlock:
     """What the engine spent while all hosts were on one side: CPU seconds of all nodes, for
-    whatever they did, and the events of the hosts."""
+    whatever they did, and the events of the hosts; its bulk operations, one for each request and
+    shard, and the seconds that they took, 0 where it does not count them."""
 
     pair: int
     side: Side
     cpu_s: float
     events: int
     seconds: float
+    bulks: int = 0
+    bulk_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -185,6 +185,27 @@ class NodeCounters:
     rejected: int
 
 
+@dataclass(frozen=True)
+class BulkWork:
+    """What all nodes did for bulk requests since they started: operations, one for each request and
+    shard, and the milliseconds that they took; 0 of both where an engine does not count them
+    (Elasticsearch does since 7.8)."""
+
+    operations: int
+    took_ms: int
+
+
+_BULKS = (("indices", "bulk", "total_operations"), ("indices", "bulk", "total_time_in_millis"))
+
+
+def bulk_work(client: EngineClient) -> BulkWork:
+    """What the nodes of an engine did for bulk requests so far."""
+    fields = ",".join(f"nodes.*.{'.'.join(keys)}" for keys in _BULKS)
+    answer = client.get(f"/_nodes/stats/indices/bulk?filter_path={fields}")
+    nodes = object_at(answer, "nodes").values()
+    return BulkWork(*(sum(number_at(node, *keys) for node in nodes) for keys in _BULKS))
+
+
 class NodeSilent(JobFailed):
     """A node of the cluster did not report its counters: it may have just died."""
 

@@ -219,9 +219,16 @@ def _engine_line(record: Switchback) -> Iterator[str]:
             yield f"engine: fewer than {FEWEST_PAIRS} pairs, which show nothing of it"
         return
     for side in Side:
-        costs = [1e6 * b.cpu_s / b.events for b in record.engine if b.side is side and b.events]
-        median = statistics.median(costs)
-        yield f"engine with {side.value}: {median:.2f} µs of CPU per event (median)"
+        blocks = [block for block in record.engine if block.side is side and block.events]
+        median = statistics.median(1e6 * block.cpu_s / block.events for block in blocks)
+        bulks, events = sum(b.bulks for b in blocks), sum(b.events for b in blocks)
+        requests = (
+            f", {events / bulks:,.0f} events a bulk request of a shard, which took "
+            f"{1e6 * sum(b.bulk_s for b in blocks) / events:,.0f} ms for 1,000 events"
+            if bulks
+            else ""
+        )
+        yield f"engine with {side.value}: {median:.2f} µs of CPU per event (median){requests}"
     yield (
         f"engine: CPU per event {_change(ratio)}, {counted(ratio.pairs, 'pair')}, all that its "
         "nodes did; not what the claim is about"
