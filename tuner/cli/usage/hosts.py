@@ -167,11 +167,11 @@ class TrialArguments(NamingHosts):
     """Try a candidate on production hosts: it takes turns with what runs there, in blocks of time
     in an order that is drawn, and is judged by the hosts' own counters.
 
-    No traffic is sent but with --mark, and nothing stays: every host has its own configuration
-    again at the end.
-    The figure is rsyslogd's CPU per event.  Exits with 0 when the trial is over, whatever it
-    showed, with 6 when the candidate broke the same guard twice, with 1 when somebody else changed
-    a host or something else ended it, with 5 when a guard refused or you declined.
+    Nothing is sent but the marks of --mark, which stay in the indices; every host has its own
+    configuration again at the end.  The figure is rsyslogd's CPU per event.  Exits with 0 when the
+    trial is over, whatever it showed, with 6 when the candidate broke the same guard twice, with 1
+    when somebody else changed a host or something else ended it, with 5 when a guard refused or you
+    declined.
     """
 
     profile: Path | None = typer.Argument(None, metavar="[PROFILE]")
