@@ -12,15 +12,15 @@ import pytest
 
 from tests.script.test_in_place import base
 from tuner.deploy.block import Side
-from tuner.deploy.marks import PATIENCE_S, Found, MarkBook, marker_for
+from tuner.deploy.marks import PATIENCE_S, FoundMark, MarkBook, marker_for
 from tuner.deploy.switchback import MarkFigures
 from tuner.errors import Refused
 from tuner.flood.marker import Marker
 
 
-def book(*sides: Side) -> tuple[MarkBook, list[Found]]:
+def book(*sides: Side) -> tuple[MarkBook, list[FoundMark]]:
     """A mark a second, from second 100 on, and a document of each."""
-    made, found = MarkBook("0a1b2c3d"), list[Found]()
+    made, found = MarkBook("0a1b2c3d"), list[FoundMark]()
     for number, side in enumerate(sides):
         found.append(("logs", made.word()))
         made.add(side, 100.0 + number)

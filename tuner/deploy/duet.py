@@ -110,7 +110,7 @@ def duet_change(change: HostChange, duet: Duet) -> HostChange:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ThreadUse:
     """The CPU seconds that the threads of each side used from one reading to the next."""
 
     begin: float
@@ -125,7 +125,7 @@ class DuetHost(RemoteTrialHost):
     duet: Duet = field(kw_only=True)
     _seen: ThreadSeconds = field(init=False, default_factory=dict)
     _read_at: float = field(init=False, default=0.0)
-    _parts: list[_Part] = field(init=False, default_factory=list)
+    _parts: list[_ThreadUse] = field(init=False, default_factory=list)
 
     def settings_of_b(self) -> Settings:
         """Those of the queues of both."""
@@ -145,7 +145,7 @@ class DuetHost(RemoteTrialHost):
             if name in sides:
                 before = self._seen.get(number, (name, 0.0))[1]
                 used[sides[name]] += max(0.0, cpu_s - before)
-        self._parts.append(_Part(self._read_at, at, used))
+        self._parts.append(_ThreadUse(self._read_at, at, used))
         self._seen, self._read_at = now, at
 
     def sides(self, since: float) -> Mapping[Side, BlockFigures]:

@@ -32,7 +32,7 @@ PATIENCE_S = 60.0
 _MOST_HITS = 10_000
 _WORD = re.compile(rf"{_NAME}([0-9a-f]+)x\d+n(\d+)")
 
-Found = tuple[str, str]
+FoundMark = tuple[str, str]
 """The index of a document, and the word of a mark that it has."""
 
 
@@ -82,7 +82,7 @@ class MarkBook:
         """What all words begin with."""
         return [self._beginning(number) for number in range(0, len(self._sides), _BLOCK)]
 
-    def find(self, documents: Sequence[Found], at_s: float) -> None:
+    def find(self, documents: Sequence[FoundMark], at_s: float) -> None:
         """These documents were there when a search began."""
         often = Counter((index, self._number(word)) for index, word in documents)
         for (_, number), times in often.items():
@@ -145,7 +145,7 @@ class MarkSearch:
     pattern: str
     field: str
 
-    def documents(self, beginning: str) -> list[Found]:
+    def documents(self, beginning: str) -> list[FoundMark]:
         """All documents with words that begin so."""
         query = {"prefix": {self.field: {"value": beginning}}}
         return [
