@@ -174,7 +174,7 @@ def played(*hosts: Played, pairs: int = 8, before: Switchback | None = None) -> 
     design = TrialDesign(pairs, alone=2, is_duet=True)
     record = before or Switchback(design, tuple(host.name for host in hosts))
     nothing: Callable[[object], None] = lambda _: None  # noqa: E731
-    return DuetTrial(duets, hosts[0].time, nothing, nothing, duets=duets).run(record)
+    return DuetTrial(duets, hosts[0].time, nothing, nothing).run(record)
 
 
 def test_both_run_block_by_block_after_one_restart_and_a_alone_is_back() -> None:

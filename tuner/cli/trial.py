@@ -294,7 +294,7 @@ def _conducted(begun: TrialFile, hosts: tuple[RemoteTrialHost, ...], directory: 
         )  # fmt: skip
         if design.is_duet:
             duets = tuple(host for host in hosts if isinstance(host, DuetHost))
-            conducted = DuetTrial(**vars(conducted), duets=duets)
+            conducted = DuetTrial(**{**vars(conducted), "hosts": duets})
         record = conducted.run(begun.record)
         if marks is not None:
             marks.await_last()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from tuner.deploy.block import BlockFigures, Side
 from tuner.deploy.plan import HostChange
-from tuner.deploy.production_trial import ProductionTrial, require_empty_queues
+from tuner.deploy.production_trial import ProductionTrial
 from tuner.deploy.switchback import Switchback, TrialBlock
 from tuner.deploy.target import ThreadSeconds
 from tuner.deploy.trial_host import RemoteTrialHost
@@ -175,19 +175,19 @@ class DuetHost(RemoteTrialHost):
 class DuetTrial(ProductionTrial):
     """A duet on hosts of a duet: what is a pair elsewhere is a block here, in which both run."""
 
-    duets: tuple[DuetHost, ...] = ()
+    hosts: tuple[DuetHost, ...]
 
     def _pair(self, record: Switchback) -> Switchback:
         """One block; the first one begins with the restart.  A guard that breaks makes it the
         last."""
         design, pair = record.design, record.begun
-        if any(duet.side is Side.A for duet in self.duets):
+        if any(host.side is Side.A for host in self.hosts):
             record = self._begun(record)
         begin = self.clock.now()
-        if min(duet.due for duet in self.duets) < begin + design.block_s:
+        if min(host.due for host in self.hosts) < begin + design.block_s:
             return replace(record, ended="the time was over for which the way back was armed")
         self.tell(f"both at once, block {pair + 1} of {design.pairs}")
-        sides = {duet.name: Side.B for duet in self.duets}
+        sides = {host.name: Side.B for host in self.hosts}
         breach = self._watched(record, pair, sides, begin).breach
         record = replace(record, begun=pair + 1)
         if breach is not None:
@@ -195,19 +195,15 @@ class DuetTrial(ProductionTrial):
             return replace(record, breaches=(*record.breaches, breach), ended=why)
         since = begin + design.burn_in_s
         blocks = [
-            TrialBlock(duet.name, pair, side, begin, figures)
-            for duet in self.duets
-            for side, figures in duet.sides(since).items()
+            TrialBlock(host.name, pair, side, begin, figures)
+            for host in self.hosts
+            for side, figures in host.sides(since).items()
         ]
         return replace(record, blocks=(*record.blocks, *blocks))
 
     def _begun(self, record: Switchback) -> Switchback:
         """Both run on every host, for as long as all that is left takes."""
         design = record.design
-        since = record.blocks[-1].begin if record.blocks else self.clock.now()
-        require_empty_queues(self.duets, self.clock, since, design)
         left_s = (design.pairs - record.begun) * design.pair_s
-        within_s = left_s + len(self.duets) * design.margin_s
-        restarts = [duet.put_candidate(within_s) for duet in self.duets]
-        known = [restart for restart in restarts if restart is not None]
-        return replace(record, restarts=(*record.restarts, *known))
+        within_s = left_s + len(self.hosts) * design.margin_s
+        return self._put(record, self.hosts, self._since(record), within_s)

@@ -78,33 +78,9 @@ Quiet = Callable[[float, float], float]
 _LEAST_PATIENCE_S = 60.0
 
 
-def await_empty_queues(
-    hosts: Sequence[TrialHost], clock: Clock, since: float, design: TrialDesign, patience_s: float
-) -> str:
-    """Let hosts that are to be restarted pass on what that would lose; what waits in which of them
-    after that time all the same, "" for nothing.  By the counters since a time, and beyond what
-    comes in within a second."""
-    until = clock.now() + patience_s
-    for host in hosts:
-        while risk := _at_risk(host.figures(since)):
-            if clock.now() >= until:
-                return f"{host.name}: {risk:,} events wait in queues that a restart empties"
-            clock.wait(min(design.poll_s, patience_s))
-    return ""
-
-
 def _at_risk(figures: BlockFigures | None) -> int:
+    """How many events a restart would lose beyond those that come in within a second."""
     return 0 if figures is None else max(0, figures.waiting - round(figures.per_second))
-
-
-def require_empty_queues(
-    hosts: Sequence[TrialHost], clock: Clock, since: float, design: TrialDesign
-) -> None:
-    """Wait for that as long as a block, or a minute; raises EndOfTrial where it is not enough."""
-    patience_s = max(design.block_s, _LEAST_PATIENCE_S)
-    waiting = await_empty_queues(hosts, clock, since, design, patience_s)
-    if waiting:
-        raise EndOfTrial(f"{waiting}, and did for {seconds(patience_s)}: B was not put there")
 
 
 class _Watched(NamedTuple):
@@ -181,7 +157,7 @@ class ProductionTrial:
             self.tell(f"quiet hours: A runs on for {wait_s:.0f} s")
             self.clock.wait(wait_s)
         record = replace(record, begun=pair + 1)
-        since = record.blocks[-1].begin if record.blocks else self.clock.now()
+        since = self._since(record)
         orders = design.order(pair, self._names)
         blocks: list[TrialBlock] = []
         engine: list[EngineBlock] = []
@@ -190,20 +166,49 @@ class ProductionTrial:
             order = ", ".join(f"{name} {side.value}" for name, side in sides.items())
             self.tell(f"pair {pair + 1} of {design.pairs}: {order}")
             turned = [host for host in self.hosts if sides[host.name] is Side.B]
-            require_empty_queues(turned, self.clock, since, design)
-            restarts = [host.put_candidate(design.block_s + design.margin_s) for host in turned]
+            record = self._put(record, turned, since, design.block_s + design.margin_s)
             begin = since = self.clock.now()
             breach, used = self._watched(record, pair, sides, begin)
             if breach is None:
                 counted = self._blocks(record, pair, sides, begin)
                 blocks += counted
                 engine += self._spent(pair, counted, used)
-                await_empty_queues(turned, self.clock, begin, design, design.margin_s / 2)
-            known = (restart for restart in restarts if restart is not None)
-            record = replace(record, restarts=(*record.restarts, *known, *self._put_back()))
+                self._emptied(turned, begin, design, design.margin_s / 2)
+            record = replace(record, restarts=(*record.restarts, *self._put_back()))
             if breach is not None:
                 return self._after(record, breach)
         return replace(record, blocks=(*record.blocks, *blocks), engine=(*record.engine, *engine))
+
+    def _since(self, record: Switchback) -> float:
+        """From when on counters tell what waits in queues now: the block that ended last."""
+        return record.blocks[-1].begin if record.blocks else self.clock.now()
+
+    def _put(
+        self, record: Switchback, hosts: Sequence[TrialHost], since: float, within_s: float
+    ) -> Switchback:
+        """B on these hosts, armed for that time, and the record with what the restarts cost.  Waits
+        for what they would lose as long as a block, or a minute; raises EndOfTrial where that is
+        not enough."""
+        patience_s = max(record.design.block_s, _LEAST_PATIENCE_S)
+        waiting = self._emptied(hosts, since, record.design, patience_s)
+        if waiting:
+            raise EndOfTrial(f"{waiting}, and did for {seconds(patience_s)}: B was not put there")
+        restarts = [host.put_candidate(within_s) for host in hosts]
+        known = (restart for restart in restarts if restart is not None)
+        return replace(record, restarts=(*record.restarts, *known))
+
+    def _emptied(
+        self, hosts: Sequence[TrialHost], since: float, design: TrialDesign, patience_s: float
+    ) -> str:
+        """Let hosts that are to be restarted pass on what that would lose, by the counters since a
+        time; what waits in which of them after that all the same, "" for nothing."""
+        until = self.clock.now() + patience_s
+        for host in hosts:
+            while risk := _at_risk(host.figures(since)):
+                if self.clock.now() >= until:
+                    return f"{host.name}: {risk:,} events wait in queues that a restart empties"
+                self.clock.wait(min(design.poll_s, patience_s))
+        return ""
 
     def _after(self, record: Switchback, breach: Breach) -> Switchback:
         """The record with the breach, unless A has the same just afterwards, which is the engine's

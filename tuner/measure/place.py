@@ -40,7 +40,6 @@ def run_profile(
     """A trial of a profile, under a name that is unique in the run: at `per_second` events a
     second, else as fast as they are taken.  Raises Refused for what a lab cannot measure,
     Unreachable where the engine is gone."""
-    lab.check()
     began_s = time.monotonic()
     try:
         trial = prepare(lab, profile, name)

@@ -75,10 +75,8 @@ def halved(base: Base, address: str, changes: Changes, name: str) -> dict[str, b
     if file is None or re.match(r"action\s*\(", file.text[begin:], re.IGNORECASE) is None:
         raise LookupError(f"{address} is not written as action(...)")
     end = _end(file.text, begin)
-    before, after = (
-        _COMMENT.sub(_kept_text, part) for part in (file.text[:begin], file.text[end:])
-    )
-    if before.rstrip().endswith("&") or after.lstrip().startswith("&"):
+    before, after = _bare(file.text[:begin]), _bare(file.text[end:])
+    if before.endswith("&") or after.startswith("&"):
         raise LookupError(f"{address} is one of several actions that & joins")
     (made,) = edited(base, {**changes, (address, "name"): name}).values()
     other = made.decode("utf-8", SURROGATES)
@@ -87,12 +85,9 @@ def halved(base: Base, address: str, changes: Changes, name: str) -> dict[str, b
     return {file.path: _spliced(file, [_Splice(file.path, begin, end, whole)])}
 
 
-# Comments, and strings, which may have what looks like one.
-_COMMENT = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")|/\*.*?\*/|#[^\n]*', re.DOTALL)
-
-
-def _kept_text(match: re.Match[str]) -> str:
-    return match["text"] or ""
+def _bare(text: str) -> str:
+    """The text without comments and blanks."""
+    return "".join(token[0] for token in _TOKEN.finditer(text) if token["comment"] is None)
 
 
 def _end(text: str, begin: int) -> int:
